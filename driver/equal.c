@@ -88,23 +88,26 @@ static json_t *assuming_json(const struct equal_answer *answer) {
     return array;
 }
 
+static void set_answer(json_t *root, const struct equal_answer *answer) {
+    json_object_set_new(root, "verdict", json_string(verdicts[answer->verdict]));
+    json_object_set_new(root, "mesh", mesh_json(answer));
+    json_object_set_new(root, "results", results_json(answer));
+    json_object_set_new(root, "by_order", json_boolean(answer->by_order));
+    json_object_set_new(root, "by_shape", json_boolean(answer->by_shape));
+    json_object_set_new(root, "assuming", assuming_json(answer));
+    json_object_set_new(root, "instructions",
+                        json_pack("{s:I, s:I}", "one", (json_int_t)answer->n_one, "many",
+                                  (json_int_t)answer->n_many));
+}
+
 // One object, whatever the outcome (docs/json.md).
 static void print_json(const struct asking *a, const struct options *options,
                        const struct equal_answer *answer) {
-    json_t *root = json_object();
-    json_object_set_new(root, "schema", json_integer(1));
+    json_t *root = report_new(VERB_EQUAL);
     json_object_set_new(root, "one", text_json(options->operands[0]));
     json_object_set_new(root, "many", text_json(options->operands[1]));
-    json_object_set_new(root, "verdict", text_or_null(answer ? verdicts[answer->verdict] : NULL));
-    json_object_set_new(root, "mesh", answer ? mesh_json(answer) : json_null());
-    json_object_set_new(root, "results", answer ? results_json(answer) : json_null());
-    json_object_set_new(root, "by_order", answer ? json_boolean(answer->by_order) : json_null());
-    json_object_set_new(root, "by_shape", answer ? json_boolean(answer->by_shape) : json_null());
-    json_object_set_new(root, "assuming", answer ? assuming_json(answer) : json_null());
-    json_object_set_new(root, "instructions",
-                        answer ? json_pack("{s:I, s:I}", "one", (json_int_t)answer->n_one, "many",
-                                           (json_int_t)answer->n_many)
-                               : json_null());
+    if (answer)
+        set_answer(root, answer);
     json_object_set_new(root, "diagnostics", diagnostics_json(a->diagnostics));
     print_report(root, stdout);
     json_decref(root);

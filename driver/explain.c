@@ -58,7 +58,7 @@ enum {
 };
 #undef TOPIC
 
-static int unknown_code(const char *given) {
+static int unknown_code(const struct options *options, const char *given) {
     const char *known[N_DIAGNOSTIC_CODES + N_TOPICS] = {
 #define TOPIC(name, function) name,
 #include "driver/topics.def"
@@ -66,8 +66,8 @@ static int unknown_code(const char *given) {
     };
     for (int i = 0; i < N_DIAGNOSTIC_CODES; i++)
         known[N_TOPICS + i] = diagnostic_rows[i].text;
-    complain_unknown("there is no code or topic", given, known, sizeof known / sizeof *known,
-                     "codes stand in brackets behind `error` and `warning`, as in error[E402]");
+    usage_unknown(options, "there is no code or topic", given, known, sizeof known / sizeof *known,
+                  "codes stand in brackets behind `error` and `warning`, as in error[E402]");
     return STATUS_REFUSED;
 }
 
@@ -115,10 +115,10 @@ static void print_page(char *page) {
 }
 
 // Pages are embedded in the command: it explains itself wherever it was copied to.
-static int explain_code(const char *given) {
+static int explain_code(const struct options *options, const char *given) {
     int code = diagnostic_find(given);
     if (code < 0)
-        return unknown_code(given);
+        return unknown_code(options, given);
     const char *page = diagnostic_page(code);
     struct arena arena = {0};
     printf("%s: %s\n\n", diagnostic_rows[code].text, diagnostic_rows[code].title);
@@ -127,7 +127,7 @@ static int explain_code(const char *given) {
     return STATUS_OK;
 }
 
-static int explain(const char *given) {
+static int explain(const struct options *options, const char *given) {
     static const struct {
         const char *name;
         int (*explain)(void);
@@ -139,7 +139,7 @@ static int explain(const char *given) {
     for (size_t i = 0; i < sizeof topics / sizeof *topics; i++)
         if (strcmp(topics[i].name, given) == 0)
             return topics[i].explain();
-    return explain_code(given);
+    return explain_code(options, given);
 }
 
 // Several, in their order: a refused file may have several errors.
@@ -149,7 +149,7 @@ int verb_explain(const struct options *options) {
         const char *given = options->operands[i];
         if (i > 0)
             putchar('\n');
-        int one = explain(given);
+        int one = explain(options, given);
         status = one == STATUS_OK ? status : one;
     }
     return status;

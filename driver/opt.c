@@ -37,7 +37,8 @@ static bool keeps_sound_plan(struct compilation *c, const struct job *job, const
 }
 
 // The names in --passes, in order. False: a name is not a pass; said on stderr.
-static bool parse_passes(struct arena *arena, const char *list, enum pass *passes, uint32_t *n) {
+static bool parse_passes(struct arena *arena, const struct options *options, const char *list,
+                         enum pass *passes, uint32_t *n) {
     *n = 0;
     while (*list) {
         size_t length = strcspn(list, ",");
@@ -49,7 +50,7 @@ static bool parse_passes(struct arena *arena, const char *list, enum pass *passe
                 names[i] = pass_rows[i].name;
                 pipeline = arena_format(arena, "%s%s %s", pipeline, i ? "," : "", names[i]);
             }
-            complain_unknown("there is no pass", name, names, N_PASSES, pipeline);
+            usage_unknown(options, "there is no pass", name, names, N_PASSES, pipeline);
             return false;
         }
         passes[(*n)++] = pass;
@@ -171,7 +172,7 @@ int verb_opt(const struct options *options) {
     enum pass passes[64];
     uint32_t n;
     const char *list = options->values[OPTION_PASSES];
-    if (!parse_passes(&arena, list ? list : "", passes, &n)) {
+    if (!parse_passes(&arena, options, list ? list : "", passes, &n)) {
         arena_free(&arena);
         return STATUS_USAGE;
     }

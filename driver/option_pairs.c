@@ -1,6 +1,5 @@
 // Options that change nothing for what else is given, from the table option_pairs.def. What is said
 // in vain was mostly meant for another command line, so none of it is done.
-#include <stdio.h>
 #include <string.h>
 
 #include "driver/options.h"
@@ -23,10 +22,9 @@ static bool is_void(const struct options *options, const struct void_pair *pair)
 static int report_void(const struct options *options, const struct void_pair *pair) {
     const char *name = option_name(pair->option), *other = option_name(pair->other);
     const char *value = options->values[pair->other];
-    fprintf(stderr,
-            "placec: --%s changes nothing beside --%s%s%s: %s\n  leave one of the two out\n", name,
-            other, *value ? " " : "", value, pair->why);
-    return STATUS_USAGE;
+    return usage_error(options, "leave one of the two out",
+                       "--%s changes nothing beside --%s%s%s: %s", name, other, *value ? " " : "",
+                       value, pair->why);
 }
 
 int options_check_pairs(const struct options *options) {

@@ -1,7 +1,6 @@
 // What options were given: the words and numbers that they take, refused or read.
 #include "driver/option_tables.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -16,10 +15,8 @@ static int check_integer(const struct options *options, enum option_id option, i
     const char *text = options->values[option];
     if (!text || (place_number(text, &value) && value >= least && value <= most))
         return -1;
-    fprintf(stderr, "placec: --%s takes a whole number ", option_rows[option].name);
-    fprintf(stderr, "from %lld to %lld", (long long)least, (long long)most);
-    fprintf(stderr, ", not `%s`\n", text);
-    return STATUS_USAGE;
+    return usage_error(options, NULL, "--%s takes a whole number from %lld to %lld, not `%s`",
+                       option_rows[option].name, (long long)least, (long long)most, text);
 }
 
 // The word of this option, or N_CHOICES.
@@ -32,17 +29,24 @@ static enum choice find_choice(enum option_id option, const char *word) {
 }
 
 // A value that is none of the option's words.
-static int report_choices(enum option_id option, const char *given) {
-    fprintf(stderr, "placec: --%s takes", option_rows[option].name);
+static int report_choices(const struct options *options, enum option_id option) {
+    struct arena arena = {0};
+    const char *list = "";
     for (int i = 0, n = 0; i < N_CHOICES; i++) {
         if (choice_rows[i].option != option)
             continue;
         bool last = i + 1 == N_CHOICES || choice_rows[i + 1].option != option;
-        fprintf(stderr, "%s %s", n == 0 ? "" : last ? " or" : ",", choice_rows[i].word);
+        list = arena_format(&arena, "%s%s %s", list,
+                            n == 0 ? ""
+                            : last ? " or"
+                                   : ",",
+                            choice_rows[i].word);
         n++;
     }
-    fprintf(stderr, ", not `%s`\n", given);
-    return STATUS_USAGE;
+    int status = usage_error(options, NULL, "--%s takes%s, not `%s`", option_rows[option].name,
+                             list, options->values[option]);
+    arena_free(&arena);
+    return status;
 }
 
 static int check_choices(const struct options *options) {
@@ -50,7 +54,7 @@ static int check_choices(const struct options *options) {
         enum option_id option = choice_rows[i].option;
         const char *given = options->values[option];
         if (given && find_choice(option, given) == N_CHOICES)
-            return report_choices(option, given);
+            return report_choices(options, option);
     }
     return -1;
 }
@@ -63,8 +67,8 @@ static int check_picture(const struct options *options) {
     if (length == 0 ||
         (length > sizeof end - 1 && strcasecmp(name + length - (sizeof end - 1), end) == 0))
         return -1;
-    fprintf(stderr, "placec: --timeline takes a file whose name ends in %s, not `%s`\n", end, name);
-    return STATUS_USAGE;
+    return usage_error(options, NULL, "--timeline takes a file whose name ends in %s, not `%s`",
+                       end, name);
 }
 
 enum choice option_choice(const struct options *options, enum option_id option,

@@ -1,7 +1,7 @@
 // The command line, from its tables (driver/option_tables.h). getopt_long does the syntax; what an
 // option may be given to, its help and its kind of argument stand in its row.
 //
-// What is wrong is said in two lines on stderr, the mistake and the remedy, and ends with status 2.
+// What is wrong is told with its remedy (driver/usage.c), and ends with status 2.
 // Values of options are looked at here as far as they can be without a file (numbers, words of a
 // list); what depends on the file is a diagnostic like any other (E118).
 #include "driver/option_tables.h"
@@ -43,22 +43,6 @@ static void print_verb_usage(FILE *to, enum verb verb) {
     }
 }
 
-static int usage_error(const char *format, const char *what, const char *remedy) {
-    fprintf(stderr, "placec: ");
-    fprintf(stderr, format, what);
-    fprintf(stderr, "\n  %s\n", remedy);
-    return STATUS_USAGE;
-}
-
-void complain_unknown(const char *what, const char *given, const char *const *names, size_t n,
-                      const char *remedy) {
-    const char *near = nearest_name(given, names, n);
-    fprintf(stderr, "placec: %s `%s`", what, given);
-    if (near)
-        fprintf(stderr, "; did you mean `%s`?", near);
-    fprintf(stderr, "\n  %s\n", remedy);
-}
-
 // ---- parsing ----------------------------------------------------------------------------------
 
 // What getopt gives for an option of long form is its id above all letters.
@@ -96,12 +80,13 @@ static int option_of_letter(int letter) {
 
 // The last word of the command line is an option that takes a value: getopt says so by ':', and
 // which one by its letter or, of a long one, the value of its row.
-static int lacks_value(const char *given, int code) {
+static int lacks_value(struct arena *arena, const struct options *options, const char *given,
+                       int code) {
     const struct option_row *row =
         &option_rows[code >= LONG_OPTION ? code - LONG_OPTION : option_of_letter(code)];
-    fprintf(stderr, "placec: `%s` lacks its value\n  give it behind the option: `%s %s`\n", given,
-            given, row->argument);
-    return STATUS_USAGE;
+    return usage_error(
+        options, arena_format(arena, "give it behind the option: `%s %s`", given, row->argument),
+        "`%s` lacks its value", given);
 }
 
 // Words by which other commands read a file. Who asks for that is led to what reads one here, not
@@ -131,7 +116,8 @@ static const char *said_elsewhere(struct arena *arena, const char *name, const c
 }
 
 // Compared with what this verb takes: an option of another verb is as wrong as a misspelt one.
-static int unknown_option(struct arena *arena, enum verb verb, const char *given) {
+static int unknown_option(struct arena *arena, const struct options *options, const char *given) {
+    enum verb verb = options->verb;
     const char *names[N_OPTIONS], *verb_name = verb_rows[verb].name;
     const char *name = arena_string(arena, given, strcspn(given, "="));
     size_t n = 0;
@@ -140,33 +126,28 @@ static int unknown_option(struct arena *arena, enum verb verb, const char *given
             continue;
         names[n++] = arena_format(arena, "--%s", option_rows[i].name);
         if (strcmp(names[n - 1], name) == 0) { // known: then it is the value that is wrong
-            fprintf(stderr, "placec: `%s` takes no value\n  write it alone, without `%s`\n", name,
-                    given + strlen(name));
-            return STATUS_USAGE;
+            return usage_error(
+                options, arena_format(arena, "write it alone, without `%s`", given + strlen(name)),
+                "`%s` takes no value", name);
         }
     }
     const char *elsewhere = said_elsewhere(arena, name, given);
-    if (elsewhere) { // nothing of ours is near it
-        fprintf(stderr, "placec: `placec %s` has no option `%s`\n  %s\n", verb_name, name,
-                elsewhere);
-        return STATUS_USAGE;
-    }
+    if (elsewhere) // nothing of ours is near it
+        return usage_error(options, elsewhere, "`placec %s` has no option `%s`", verb_name, name);
     bool reads = is_for_reading(name) && option_is_of(OPTION_FROM, verb);
-    complain_unknown(arena_format(arena, "`placec %s` has no option", verb_name), name, names,
-                     is_for_reading(name) ? 0 : n,
-                     arena_format(arena, "%splacec %s --help lists them",
-                                  reads ? "--from PATH starts from weights, --resume DIR goes on "
-                                          "from a checkpoint; "
-                                        : "",
-                                  verb_name));
-    return STATUS_USAGE;
+    return usage_unknown(options, arena_format(arena, "`placec %s` has no option", verb_name), name,
+                         names, is_for_reading(name) ? 0 : n,
+                         arena_format(arena, "%splacec %s --help lists them",
+                                      reads ? "--from PATH starts from weights, --resume DIR goes "
+                                              "on from a checkpoint; "
+                                            : "",
+                                      verb_name));
 }
 
 // Which of two values was meant is not ours to guess. A flag says the same twice.
-static int given_twice(const struct option_row *row, const char *first, const char *second) {
-    fprintf(stderr, "placec: --%s is given twice: `%s` and `%s`\n  give it once\n", row->name,
-            first, second);
-    return STATUS_USAGE;
+static int given_twice(const struct options *options, int option, const char *second) {
+    return usage_error(options, "give it once", "--%s is given twice: `%s` and `%s`",
+                       option_rows[option].name, options->values[option], second);
 }
 
 // getopt permutes: the operand may stand anywhere between the options.
@@ -181,9 +162,9 @@ static int take_options(struct arena *arena, int argc, char **argv, struct optio
         if (code == -1)
             return -1;
         if (code == ':')
-            return lacks_value(argv[optind - 1], optopt);
+            return lacks_value(arena, options, argv[optind - 1], optopt);
         if (code == '?')
-            return unknown_option(arena, options->verb,
+            return unknown_option(arena, options,
                                   optopt > 0 && optopt < LONG_OPTION
                                       ? (char[]){'-', (char)optopt, 0}
                                       : argv[optind - 1]);
@@ -192,7 +173,7 @@ static int take_options(struct arena *arena, int argc, char **argv, struct optio
         if (option_rows[id].repeated)
             ARENA_PUSH(arena, list->items, list->n, list->cap, optarg);
         else if (optarg && options->values[id])
-            return given_twice(&option_rows[id], options->values[id], optarg);
+            return given_twice(options, id, optarg);
         options->values[id] = optarg ? optarg : "";
     }
 }
@@ -204,12 +185,12 @@ static int find_verb(const char *name) {
     return -1;
 }
 
-static int unknown_verb(const char *given) {
+static int unknown_verb(const struct options *options, const char *given) {
     const char *names[N_VERBS];
     for (int i = 0; i < N_VERBS; i++)
         names[i] = verb_rows[i].name;
-    complain_unknown("there is no verb", given, names, N_VERBS, "placec --help lists them");
-    return STATUS_USAGE;
+    return usage_unknown(options, "there is no verb", given, names, N_VERBS,
+                         "placec --help lists them");
 }
 
 // `-D dp 8` leaves the value behind as an operand.
@@ -234,22 +215,20 @@ static const char *picture_among(char **operands) {
 static int too_many_operands(struct arena *arena, const struct options *options, char **operands) {
     const char *defined = definition_without_value(options), *operand = operands[1];
     const char *picture = picture_among(operands);
-    if (!defined && picture && option_given(options, OPTION_TIMELINE))
-        return usage_error(
-            "`%s` is one operand too many", operand,
-            arena_format(arena, "the picture stands behind `=`: `--timeline=%s`", picture));
-    if (!defined && options->verb == VERB_RUN && option_given(options, OPTION_DATA))
-        return usage_error("`%s` is one operand too many", operand,
-                           "files of data: a pattern in quotes, as --data 'train_*.bin', or "
-                           "--data before each");
-    return usage_error("`%s` is one operand too many", operand,
-                       defined ? arena_format(arena,
-                                              "the value of a setting stands behind `=`: "
-                                              "`-D %s=%s`",
-                                              defined, operand)
-                       : options->verb == VERB_EQUAL
-                           ? "two texts at a time; put names with spaces into quotes"
-                           : "one file at a time; put names with spaces into quotes");
+    const char *remedy = "one file at a time; put names with spaces into quotes";
+    if (defined)
+        remedy = arena_format(arena,
+                              "the value of a setting stands behind `=`: "
+                              "`-D %s=%s`",
+                              defined, operand);
+    else if (picture && option_given(options, OPTION_TIMELINE))
+        remedy = arena_format(arena, "the picture stands behind `=`: `--timeline=%s`", picture);
+    else if (options->verb == VERB_RUN && option_given(options, OPTION_DATA))
+        remedy = "files of data: a pattern in quotes, as --data 'train_*.bin', or --data before "
+                 "each";
+    else if (options->verb == VERB_EQUAL)
+        remedy = "two texts at a time; put names with spaces into quotes";
+    return usage_error(options, remedy, "`%s` is one operand too many", operand);
 }
 
 // As many as the verb takes: `placec opt a.place b.place` would otherwise do half of what it seems to.
@@ -257,19 +236,18 @@ static int too_many_operands(struct arena *arena, const struct options *options,
 static int take_operand(struct arena *arena, int argc, char **argv, struct options *options) {
     const struct verb_row *row = &verb_rows[options->verb];
     bool file = verb_takes_file(options->verb);
+    static const char texts[] = "name the text of one device, then that of each device of the mesh";
     if (optind >= argc)
-        return usage_error("`placec %s` needs an operand", row->name,
-                           options->verb == VERB_EQUAL
-                               ? "name the text of one device, then that of each device of the "
-                                 "mesh"
-                           : file ? "name a .place file, or `-`"
-                                  : "name a code such as E402, or a topic: `roles`, `coming-from`");
+        return usage_error(options,
+                           options->verb == VERB_EQUAL ? texts
+                           : file                      ? "name a .place file, or `-`"
+                                  : "name a code such as E402, or a topic: `roles`, `coming-from`",
+                           "`placec %s` needs an operand", row->name);
     int n = verb_operands(options->verb);
     if (n && optind + n < argc)
         return too_many_operands(arena, options, argv + optind + n - 1);
     if (optind + n > argc)
-        return usage_error("`placec %s` needs another operand", row->name,
-                           "name the text of one device, then that of each device of the mesh");
+        return usage_error(options, texts, "`placec %s` needs another operand", row->name);
     options->operands = argv + optind;
     options->n_operands = argc - optind;
     options->operand = argv[optind];
@@ -278,13 +256,13 @@ static int take_operand(struct arena *arena, int argc, char **argv, struct optio
 }
 
 // `placec help`, `placec help check`: of what exists.
-static int print_help(int argc, char **argv) {
+static int print_help(const struct options *options, int argc, char **argv) {
     if (argc > 1)
-        return usage_error("`%s` is one operand too many", argv[1],
-                           "placec help VERB, of one verb");
+        return usage_error(options, "placec help VERB, of one verb", "`%s` is one operand too many",
+                           argv[1]);
     int verb = argc ? find_verb(argv[0]) : -1;
     if (argc && verb < 0)
-        return unknown_verb(argv[0]);
+        return unknown_verb(options, argv[0]);
     if (argc)
         print_verb_usage(stdout, verb);
     else
@@ -300,15 +278,16 @@ int options_parse(struct arena *arena, int argc, char **argv, struct options *op
         return STATUS_USAGE;
     }
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
-        return print_help(argc - 2, argv + 2);
+        return print_help(options, argc - 2, argv + 2);
     if (!strcmp(argv[1], "--version")) {
         printf("placec " PLACE_VERSION "\n");
         return STATUS_OK;
     }
     int verb = find_verb(argv[1]);
     if (verb < 0)
-        return unknown_verb(argv[1]);
+        return unknown_verb(options, argv[1]);
     options->verb = verb;
+    options->wants_json = asks_for_json(verb, argc - 2, argv + 2);
     int status = take_options(arena, argc - 1, argv + 1, options);
     if (status >= 0)
         return status;

@@ -40,6 +40,7 @@ struct options {
     const char *operand;   // FILE ("-": stdin), or the first CODE
     char *const *operands; // all, of `explain` and `fmt` several
     int n_operands;
+    bool wants_json;               // of a verb that has a report: what is wrong is told there, too
     const char *values[N_OPTIONS]; // NULL: not given; "" for flags; the last of several
     struct option_list {
         const char **items;
@@ -48,13 +49,13 @@ struct options {
 };
 
 // Parses and, for --help and --version, answers. Returns -1 to go on, else the exit status; what is
-// wrong is printed to stderr with the remedy. Strings are argv's or the arena's.
+// wrong is told with the remedy. Strings are argv's or the arena's.
 int options_parse(struct arena *arena, int argc, char **argv, struct options *options);
 
 // -1 if options that take a number or one of a few words were given such, else the exit status.
 int options_check_values(const struct options *options);
 // -1 if each option that is given may change something beside the others, else the exit status:
-// what is in vain is told on stderr.
+// what is in vain is told.
 int options_check_pairs(const struct options *options);
 
 const char *option_name(enum option_id option); // its long form, without dashes
@@ -66,10 +67,17 @@ int64_t option_integer(const struct options *options, enum option_id option, int
 // none of them is refused by options_parse.
 enum choice option_choice(const struct options *options, enum option_id option,
                           enum choice otherwise);
-// Says on stderr that `what` (as in "there is no code") does not have the name given, which of the
-// names was perhaps meant, and where to read on.
-void complain_unknown(const char *what, const char *given, const char *const *names, size_t n,
-                      const char *remedy);
+
+// Tells what is wrong with the command line, and the remedy, if it is not told with it (NULL): on stderr, or in the
+// object that is asked for. Returns the exit status.
+int usage_error(const struct options *options, const char *remedy, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+// The same: `what` (as in "there is no code") does not have the name given; with which of the names was perhaps meant.
+int usage_unknown(const struct options *options, const char *what, const char *given,
+                  const char *const *names, size_t n, const char *remedy);
+// Whether the words behind a verb ask it for JSON, whatever is wrong with them.
+bool asks_for_json(enum verb verb, int argc, char **argv);
+
 // Colour on this file descriptor: --color, else whether it is a terminal and NO_COLOR is not set.
 bool option_colour(const struct options *options, int descriptor);
 

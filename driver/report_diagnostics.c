@@ -6,6 +6,39 @@
 
 #include "ir/check.h"
 
+// ---- keys -------------------------------------------------------------------------------------
+
+// In the contract's order.
+static const char *const check_keys[] = {
+    "file",   "strategy",          "verdict",    "reason",        "devices",
+    "mesh",   "microbatches",      "parameters", "relaxed",       "diagnostics",
+    "modes",  "placement",         "memory",     "communication", "communication_total",
+    "copied", "copied_to_average", "time",       "pipeline"};
+static const char *const equal_keys[] = {"one",          "many",       "verdict",  "mesh",
+                                         "results",      "by_order",   "by_shape", "assuming",
+                                         "instructions", "diagnostics"};
+static const struct report_keys {
+    const char *const *of;
+    size_t n;
+} report_keys[N_VERBS] = {
+    [VERB_CHECK] = {check_keys, sizeof check_keys / sizeof *check_keys},
+    [VERB_EQUAL] = {equal_keys, sizeof equal_keys / sizeof *equal_keys},
+};
+
+bool has_report(enum verb verb) {
+    return report_keys[verb].of != NULL;
+}
+
+json_t *report_new(enum verb verb) {
+    json_t *report = json_object();
+    json_object_set_new(report, "schema", json_integer(1));
+    for (size_t i = 0; i < report_keys[verb].n; i++)
+        json_object_set_new(report, report_keys[verb].of[i], json_null());
+    return report;
+}
+
+// ---- what is said -----------------------------------------------------------------------------
+
 json_t *text_json(const char *text) {
     json_t *string = json_string(text);
     if (string)
@@ -58,11 +91,12 @@ static json_t *fix_json(const struct diagnostics *set, const struct diagnostic *
 }
 
 // Labels and notes are both notes here: beside the text or below it is a matter of printing.
-static json_t *diagnostic_json(const struct diagnostics *set, const struct diagnostic *d) {
+static json_t *diagnostic_json(const struct diagnostics *set, const struct diagnostic *d,
+                               const char *code) {
     json_t *object = json_object(), *notes = json_array();
     json_object_set_new(object, "severity",
                         json_string(d->severity == SEVERITY_ERROR ? "error" : "warning"));
-    json_object_set_new(object, "code", json_string(diagnostic_rows[d->code].text));
+    json_object_set_new(object, "code", text_or_null(code));
     json_object_set_new(object, "message", text_json(d->message));
     set_place(set, object, d->span);
     json_object_set_new(object, "origin", text_or_null(d->origin));
@@ -79,8 +113,17 @@ static json_t *diagnostic_json(const struct diagnostics *set, const struct diagn
 json_t *diagnostics_json(const struct diagnostics *set) {
     json_t *array = json_array();
     for (uint32_t i = 0; i < set->n_items; i++)
-        json_array_append_new(array, diagnostic_json(set, set->items[i]));
+        json_array_append_new(
+            array, diagnostic_json(set, set->items[i], diagnostic_rows[set->items[i]->code].text));
     return array;
+}
+
+json_t *usage_json(const char *message, const char *remedy) {
+    struct source_files nothing = {.n_items = 0};
+    struct diagnostics none = {.sources = &nothing};
+    struct diagnostic said = {
+        .severity = SEVERITY_ERROR, .span = span_nowhere(), .message = message, .help = remedy};
+    return diagnostic_json(&none, &said, NULL);
 }
 
 void print_report(const json_t *report, FILE *to) {

@@ -227,21 +227,13 @@ static void set_program(struct compilation *c, json_t *root) {
     json_object_set_new(root, "copied", copied_json(c, STEP_TRAIN));
     json_object_set_new(root, "copied_to_average", copied_json(c, STEP_AVERAGE));
     json_object_set_new(root, "time", time_json(c));
-}
-
-static void set_unknown(json_t *root) {
-    static const char *const names[] = {
-        "modes",  "placement",         "memory", "communication", "communication_total",
-        "copied", "copied_to_average", "time"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        json_object_set_new(root, names[i], json_null());
+    json_object_set_new(root, "pipeline", pipeline_json(c));
 }
 
 void report_json(struct compilation *c, FILE *to) {
-    json_t *root = json_object();
+    json_t *root = report_new(VERB_CHECK);
     bool accepted = c->diagnostics->n_errors == 0, resolved = c->resolved && !c->library;
     enum reason reason = compilation_reason(c);
-    json_object_set_new(root, "schema", json_integer(1));
     json_object_set_new(root, "file", text_json(c->path));
     json_object_set_new(root, "strategy", text_or_null(resolved ? c->config.strategy.name : NULL));
     json_object_set_new(root, "verdict", json_string(accepted ? "accepted" : "rejected"));
@@ -257,10 +249,6 @@ void report_json(struct compilation *c, FILE *to) {
     json_object_set_new(root, "diagnostics", diagnostics_json(c->diagnostics));
     if (is_right_but_for_memory(c))
         set_program(c, root);
-    else
-        set_unknown(root);
-    json_object_set_new(root, "pipeline",
-                        is_right_but_for_memory(c) ? pipeline_json(c) : json_null());
     print_report(root, to);
     json_decref(root);
 }

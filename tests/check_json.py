@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds `check --json` and `equal --json` to their contract (docs/json.md), key by key: accepted, refused by a rule, for
 want of memory and by the verifier, unparsable, unreadable, not built, and a library; equal, different, unproved, and
-not understood.
+not understood; and command lines that are wrong.
 
     check_json.py PLACEC ROOT
 
@@ -32,7 +32,7 @@ BYTES = dict.fromkeys(["peak", *STATES, "transient", "host", "disk"], int) | {
     "alone": dict.fromkeys(["train", "evaluate", "average"], Maybe(int)),
     "live": dict.fromkeys(["peak", *STATES, "transient", "host", "disk", "statement"], int) |
             {"line": Maybe(int)}}
-DIAGNOSTICS = [{"severity": str, "code": str, "message": str, **PLACE, "origin": Maybe(str),
+DIAGNOSTICS = [{"severity": str, "code": Maybe(str), "message": str, **PLACE, "origin": Maybe(str),
                 "notes": [{"message": Maybe(str), **PLACE}],
                 "help": Maybe(str), "fix": Maybe({"message": str, "edits": [{**PLACE, "text": str}]})}]
 REPORT = {
@@ -169,6 +169,24 @@ EQUAL_CASES = [  # name, programs and options, verdict, status, a code
     ("unproved", ["embedding/one.hlo", "embedding/many.hlo"], "unproved", 1, "E921"),
     ("not understood", ["mlp/one.hlo", "values/moves.values"], None, 2, "E901"),
     ("no program", ["mlp/one.hlo", "missing.hlo"], None, 2, "E100"),
+    ("no mesh", ["mlp/one.hlo", "mlp/right.hlo", "--mesh=tp"], None, 2, "E910"),
+    ("no bound", ["mlp/one.hlo", "mlp/right.hlo", "--assume=x"], None, 2, "E919"),
+    ("no spec", ["mlp/one.hlo", "mlp/right.hlo", "--spec=missing.json"], None, 2, "E100"),
+]
+ONE_DEVICE = HLO + "mlp/one.hlo"
+USAGE_CASES = [  # words, what is wrong with them, what helps
+    (["check", "--json"], "`placec check` needs an operand", "name a .place file"),
+    (["check", zero3, zero3, "--json"], f"`{zero3}` is one operand too many", "one file at a time"),
+    (["check", "--json", "--fix", zero3], "--fix changes nothing beside --json", "leave one of the two out"),
+    (["check", zero3, "--error-limit=x", "--json"], "--error-limit takes a whole number", None),
+    (["check", zero3, "--color=red", "--json"], "--color takes auto, always or never, not `red`", None),
+    (["check", "--json=1", zero3], "`--json` takes no value", "write it alone"),
+    (["equal", "--json"], "`placec equal` needs an operand", "name the text of one device"),
+    (["equal", "--json", ONE_DEVICE], "`placec equal` needs another operand", "name the text of one device"),
+    (["equal", ONE_DEVICE, ONE_DEVICE, "--meshes=tp=2", "--js"], "has no option `--meshes`; did you mean `--mesh`?",
+     "--help lists them"),
+    (["equal", "--json", ONE_DEVICE, ONE_DEVICE, "--mesh"], "`--mesh` lacks its value", "give it behind the option"),
+    (["equal", "--json", ONE_DEVICE, ONE_DEVICE, "--mesh=a=2", "--mesh=a=3"], "--mesh is given twice", "give it once"),
 ]
 
 
@@ -184,7 +202,9 @@ def reported(words, text, kind):
 
 
 def without_code(report, code):
-    """Whether the diagnostics lack it, as words."""
+    """Whether the diagnostics lack it, or one of them has none, as words."""
+    if None in [diagnostic["code"] for diagnostic in report["diagnostics"]]:
+        yield f"no code in {report['diagnostics']}"
     if code and code not in [diagnostic["code"] for diagnostic in report["diagnostics"]]:
         yield f"no {code} among {report['diagnostics']}"
 
@@ -217,7 +237,27 @@ def equal_complaints(arguments, verdict, status, code):
         yield f"{verdict}, results {report['results']}"
 
 
+def usage_complaints(words, message, remedy):
+    """All keys are there, and null but that which says what is wrong."""
+    keys = {"check": REPORT, "equal": EQUAL_REPORT}[words[0]]
+    kind = dict.fromkeys(keys, Maybe(type(None))) | {"schema": int, "diagnostics": DIAGNOSTICS}
+    if words[0] == "check":
+        kind["reason"] = str
+    report, status, wrong = reported(words, "", kind)
+    yield from wrong
+    if wrong:
+        return
+    said = report["diagnostics"]
+    if len(said) != 1 or message not in said[0]["message"] or said[0]["code"] is not None:
+        yield f"{said}"
+    elif (remedy or "") not in (said[0]["help"] or ""):
+        yield f"help {said[0]['help']}"
+    if status != 2 or report.get("reason", "usage") != "usage":
+        yield f"{report.get('reason')}, status {status}"
+
+
 failures = [f"{name}: {line}" for name, *case in CASES for line in check_complaints(*case)]
 failures += [f"{name}: {line}" for name, *case in EQUAL_CASES for line in equal_complaints(*case)]
+failures += [f"{' '.join(words)}: {line}" for words, *case in USAGE_CASES for line in usage_complaints(words, *case)]
 print("\n".join(failures))
 sys.exit(1 if failures else 0)

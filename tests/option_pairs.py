@@ -51,6 +51,9 @@ def refusal(option, *options):
     done = subprocess.run([PLACEC, VERBS.get(option, "run"), FILE, *sum(options, [])], capture_output=True,
                           text=True, check=False, stdin=subprocess.DEVNULL)
     said = re.search(r"^(placec|warning): --.* changes nothing .*", done.stderr, re.M)
+    told = re.search(r'"message": "(--.* changes nothing .*)"', done.stdout)  # with --json
+    if told and not done.stderr and done.returncode == 2:
+        return told[1]
     return said.group() if said and (done.returncode == 2 or said[1] == "warning") else ""
 
 
