@@ -27,8 +27,9 @@ static bool read_texts(struct asking *a, const struct options *options) {
     good &= frontend_read_within(&a->arena, a->diagnostics, options->operands[1], LIMIT_HLO_BYTES,
                                  remedy, &a->question.many);
     if (option_given(options, OPTION_SPEC))
-        good &= frontend_read(&a->arena, a->diagnostics, options->values[OPTION_SPEC],
-                              &a->question.spec);
+        good &= frontend_read_within(
+            &a->arena, a->diagnostics, options->values[OPTION_SPEC], LIMIT_SOURCE_BYTES,
+            "a spec says of each array where it lies; is this the right file?", &a->question.spec);
     return good;
 }
 

@@ -473,6 +473,7 @@ static void test_json_refused(void **state) {
     expect_json_refused("{\"mesh\": {\"tp\": 2, \"tp\": 2}}", "\": 2}}", "a key stands twice",
                         "leave one of the two out");
     expect_json_refused("{}", "{", "neither `mesh` nor", "placec explain E911");
+    expect_json_refused("[{\"mesh\": {\"tp\": 2}}]", "[", "neither `mesh` nor", NULL);
     expect_json_refused("{\"title\": \"x\"}", "{", "neither `mesh` nor", "or give no spec");
     expect_json_refused("{\"meshes\": 1}", "meshes", "is no key of a spec", "did you mean `mesh`?");
     expect_json_refused("{\"mesh\": {\"tp\": 2}, \"layouts\": []}", "layouts",

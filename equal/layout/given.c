@@ -10,7 +10,8 @@ static bool read_spec(struct layout_given *given, uint32_t source, struct arena 
         return true;
     const struct source_file *file = &diagnostics->sources->items[source];
     const char *text = file->text + text_begin(file->text, file->length);
-    bool is_json = text[strspn(text, " \t\r\n")] == '{';
+    char first = text[strspn(text, " \t\r\n")];
+    bool is_json = first == '{' || first == '[';
     given->spec = is_json ? spec_read_json(source, arena, diagnostics)
                           : spec_read_table(source, arena, diagnostics);
     if (given->spec && given->spec->has_mesh) {

@@ -13,8 +13,8 @@
 // program, or the end of it; what is the end of several is said of all of them. Results have numbers, from 0 on. Process
 // groups that a text names are along axes, dp*tp, or lists of devices, {0,1} {2,3}.
 //
-// Or as JSON, in which a dimension is a list of axes, or of segments. `dtype` may stand there, `notes` in each table, and
-// some keys that tell people of the programs (docs/equal.md); any other key is refused, as one that was misspelt:
+// Or as JSON, in which a dimension is a list of axes, or of segments. `dtype` may stand there, `notes` in each table,
+// and some keys that tell people of the programs (docs/equal.md); any other key is refused, as one that was misspelt:
 //
 //   {"mesh": {"dp": 2, "tp": 3}, "groups": {"5": ["tp"], "6": [[0, 3], [1, 4], [2, 5]]},
 //    "parameters": [{"name": "wq", "shape": [28, 32], "sharding": [[], ["tp"]]},

@@ -134,8 +134,8 @@ static int64_t summed_size(const struct opaque_operand *operands, uint32_t n, ui
     return size;
 }
 
-// Whether there are as many coordinates as operands need. What is asked of each member of the result takes no time for all
-// operands then.
+// Whether there are as many coordinates as operands need. It is asked for each member of the result, of which a sort has
+// as many as operands: so of too many it looks at few.
 static bool has_room(const struct at *at) {
     uint32_t n_own = 0;
     for (uint32_t i = 0; i < at->by->n_operands; i++) {
