@@ -41,45 +41,48 @@ static uint32_t hash_bytes(const void *bytes, uint32_t size) {
 
 static void grow(struct intern *set) {
     uint32_t n_slots = set->n_slots ? set->n_slots * 2 : 256;
-    uint32_t *slots = ARENA_ARRAY(set->arena, uint32_t, n_slots);
-    for (uint32_t i = 0; i < set->n; i++) {
-        uint32_t at = set->entries[i].hash & (n_slots - 1);
-        while (slots[at])
+    struct intern_slot *slots = ARENA_ARRAY(set->arena, struct intern_slot, n_slots);
+    for (uint32_t i = 0; i < set->n_slots; i++) {
+        struct intern_slot slot = set->slots[i];
+        uint32_t at = slot.hash & (n_slots - 1);
+        while (slot.entry && slots[at].entry)
             at = (at + 1) & (n_slots - 1);
-        slots[at] = i + 1;
+        if (slot.entry)
+            slots[at] = slot;
     }
     set->slots = slots;
     set->n_slots = n_slots;
 }
 
 // The slot where they are, or the free one where they belong.
-static uint32_t find(const struct intern *set, const void *bytes, uint32_t size, uint32_t hash) {
+static struct intern_slot *find(const struct intern *set, const void *bytes, uint32_t size,
+                                uint32_t hash) {
     uint32_t at = hash & (set->n_slots - 1);
-    for (; set->slots[at]; at = (at + 1) & (set->n_slots - 1)) {
-        const struct intern_entry *entry = &set->entries[set->slots[at] - 1];
-        if (entry->hash == hash && entry->size == size && memcmp(entry->bytes, bytes, size) == 0)
+    for (; set->slots[at].entry; at = (at + 1) & (set->n_slots - 1)) {
+        if (set->slots[at].hash != hash)
+            continue;
+        const struct intern_entry *entry = &set->entries[set->slots[at].entry - 1];
+        if (entry->size == size && memcmp(entry->bytes, bytes, size) == 0)
             break;
     }
-    return at;
+    return &set->slots[at];
 }
 
 bool intern_has(const struct intern *set, const void *bytes, uint32_t size) {
-    return set->n && set->slots[find(set, bytes, size, hash_bytes(bytes, size))];
+    return set->n && find(set, bytes, size, hash_bytes(bytes, size))->entry;
 }
 
 uint32_t intern(struct intern *set, const void *bytes, uint32_t size, bool *added) {
     if ((set->n + 1) * 3 > set->n_slots * 2)
         grow(set);
     uint32_t hash = hash_bytes(bytes, size);
-    uint32_t at = find(set, bytes, size, hash);
+    struct intern_slot *slot = find(set, bytes, size, hash);
     if (added)
-        *added = false;
-    if (set->slots[at])
-        return set->slots[at] - 1;
-    struct intern_entry entry = {arena_copy(set->arena, bytes, size), size, hash};
+        *added = !slot->entry;
+    if (slot->entry)
+        return slot->entry - 1;
+    struct intern_entry entry = {arena_copy(set->arena, bytes, size), size};
     ARENA_PUSH(set->arena, set->entries, set->n, set->cap, entry);
-    set->slots[at] = set->n;
-    if (added)
-        *added = true;
+    *slot = (struct intern_slot){set->n, hash};
     return set->n - 1;
 }

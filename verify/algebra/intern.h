@@ -10,13 +10,17 @@
 
 struct intern_entry {
     const void *bytes;
-    uint32_t size, hash;
+    uint32_t size;
+};
+struct intern_slot {
+    uint32_t entry; // + 1; 0: free
+    uint32_t hash;  // tells most entries apart without looking at them
 };
 struct intern {
     struct arena *arena;
     struct intern_entry *entries;
     uint32_t n, cap;
-    uint32_t *slots; // entry + 1, 0: free; open addressing, a power of two of them
+    struct intern_slot *slots; // open addressing, a power of two of them
     uint32_t n_slots;
 };
 

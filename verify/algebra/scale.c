@@ -227,12 +227,16 @@ static bool merge_factors(struct scale *to, const struct scale *a, const struct 
 scale_id scale_multiply(struct terms *terms, scale_id a, scale_id b) {
     if (a == SCALE_ONE || b == SCALE_ONE)
         return a == SCALE_ONE ? b : a;
+    struct multiplied *known = &terms->multiplied[(a * 31 + b) % N_MULTIPLIED];
+    if (known->a == a && known->b == b)
+        return known->product;
     const struct scale *left = scale_get(terms, a), *right = scale_get(terms, b);
     struct scale product = {0};
     if (left->serial || right->serial || !merge_factors(&product, left, right) ||
         !multiply_numbers(terms, left, right, &product))
         return scale_unknown(terms);
-    return scale_intern(terms, product);
+    *known = (struct multiplied){a, b, scale_intern(terms, product)};
+    return known->product;
 }
 
 static bool have_inverses(const struct scale *a, const struct scale *b) {
@@ -245,6 +249,8 @@ static bool have_inverses(const struct scale *a, const struct scale *b) {
 }
 
 scale_id scale_product(struct terms *terms, scale_id a, scale_id b) {
+    if (a == SCALE_ONE || b == SCALE_ONE)
+        return a == SCALE_ONE ? b : a;
     return have_inverses(scale_get(terms, a), scale_get(terms, b)) ? scale_unknown(terms)
                                                                    : scale_multiply(terms, a, b);
 }
@@ -259,6 +265,8 @@ scale_id scale_common(struct terms *terms, scale_id a, scale_id b) {
     struct scale left = *scale_get(terms, a);
     const struct scale *right = scale_get(terms, b);
     uint32_t n = 0;
+    if (left.n_factors == 0 && !left.serial)
+        return a;
     for (uint32_t i = 0; i < left.n_factors; i++)
         for (uint32_t k = 0; k < right->n_factors; k++) {
             struct factor factor = left.factors[i];

@@ -97,13 +97,22 @@ static struct term canonical(struct builder *builder, struct term term) {
     return followed;
 }
 
+static struct node_key *key_room(struct terms *terms, uint32_t n_parts) {
+    if (n_parts > terms->cap_room) {
+        terms->cap_room = 2 * n_parts;
+        terms->room = arena_alloc(terms->arena, sizeof *terms->room +
+                                                    terms->cap_room * sizeof *terms->room->parts);
+    }
+    return terms->room;
+}
+
 struct term term_make(struct builder *builder, int kind, unsigned result, uint32_t attributes,
                       struct part *parts, uint32_t n_parts) {
     struct terms *terms = builder->terms;
     _Alignas(struct node_key) char bytes[sizeof(struct node_key) + 16 * sizeof(struct part)];
     struct node_key *key = (struct node_key *)bytes;
     if (n_parts > 16)
-        key = arena_alloc(terms->arena, sizeof *key + n_parts * sizeof *parts);
+        key = key_room(terms, n_parts);
     *key = (struct node_key){
         .kind = (uint16_t)kind, .result = (uint8_t)result, .attributes = attributes};
     int32_t base = 0;

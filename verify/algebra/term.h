@@ -98,9 +98,18 @@ struct scale {
     struct factor factors[MAX_FACTORS];
 };
 
+// Two scales and their product, of those that were multiplied last: the same few meet again and again.
+struct multiplied {
+    scale_id a, b, product; // a is SCALE_ONE: nothing yet
+};
+enum { N_MULTIPLIED = 256 };
+
 struct terms {
     struct arena *arena;
     struct intern keys, attributes, scales;
+    struct multiplied multiplied[N_MULTIPLIED]; // each where its hash says (scale.c)
+    struct node_key *room;                      // for a key with many parts
+    uint32_t cap_room;
     struct node *nodes;
     uint32_t n_nodes, cap_nodes;
     struct symbols symbols; // of the iterations that stand for many
