@@ -67,8 +67,13 @@ enum { MOST_DISSOLVING = 4 };
 bool made_of_dissolved(struct calculus *c, const struct element_function *function,
                        const struct operand *operands, uint32_t n, const struct joined *joined,
                        struct viewed *made) {
-    struct viewed *values = ARENA_ARRAY(&c->scratch, struct viewed, n + 1);
     bool any = false;
+    for (uint32_t i = 0; i < n && !any; i++)
+        any = term_kind(&c->terms, operands[i].of) == KIND_FLAT;
+    if (!any)
+        return false;
+    struct viewed *values = ARENA_ARRAY(&c->scratch, struct viewed, n + 1);
+    any = false;
     for (uint32_t i = 0; i < n; i++) {
         struct scaled of = {operands[i].of, operands[i].scale};
         bool flat = term_kind(&c->terms, of.of) == KIND_FLAT;

@@ -42,6 +42,8 @@ bool read_flat(struct calculus *, struct scaled, const struct view *, struct vie
 struct scaled open_flat(const struct calculus *, struct term, const struct view *,
                         struct view *inner, struct substitution *);
 bool is_told_by_digits(const struct calculus *, struct term);
+// Whether it says all elements of the term, each once (push.c).
+bool is_whole_view(const struct calculus *, struct term, const struct view *);
 // Coordinates, as large as the view needs them.
 struct coordinates coordinates_of_view(const struct view *);
 struct operand operand_of(const struct calculus *, struct viewed);

@@ -28,7 +28,7 @@ static bool share_digits(const struct affine *a, const struct affine *b) {
     return false;
 }
 
-static bool is_whole_view(const struct calculus *c, struct term term, const struct view *view) {
+bool is_whole_view(const struct calculus *c, struct term term, const struct view *view) {
     const struct space *space = value_space(c, term);
     for (uint32_t d = 0; d < view->n; d++) {
         if (!is_whole_index(&view->of[d], space->sizes[d]))

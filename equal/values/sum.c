@@ -32,12 +32,13 @@ static bool add_index(struct summing *s, const struct affine *index, int64_t den
     return true;
 }
 
-static void add_item(struct summing *s, struct viewed item) {
+// Adds it to one of the first so many items, if it is a multiple of that.
+static void add_item(struct summing *s, struct viewed item, uint32_t n_compared) {
     if (s->n > MOST_SUMMANDS) {
         s->c->reached = BOUND_SUMMANDS;
         s->failed = true;
     }
-    for (uint32_t i = 0; i < s->n && !s->failed; i++) {
+    for (uint32_t i = 0; i < s->n && i < n_compared && !s->failed; i++) {
         struct viewed *old = &s->items[i];
         bool cancels;
         if (!term_equal(old->of.of, item.of.of) || old->view != item.view ||
@@ -77,22 +78,23 @@ static void collect(struct summing *s, struct viewed value) {
     if (value_as_index(c, value, &index, &denominator) && add_index(s, &index, denominator))
         return;
     if (term_kind(&c->terms, value.of.of) != NODE_SUM) {
-        add_item(s, value);
+        add_item(s, value, s->n);
         return;
     }
+    // None of a sum's own summands is a multiple of another, unless they are read at some of their places only.
     struct view view;
     view_get(&c->views, value.view, &view);
+    uint32_t n_others = is_whole_view(c, value.of.of, &view) ? s->n : UINT32_MAX;
     for (uint32_t i = 0; i < term_node(&c->terms, value.of.of)->n_parts; i++) {
-        struct operand part;
-        if (!open_part(c, value.of, &view, i, &part)) {
+        struct viewed part;
+        if (!part_value(c, value, i, &part)) {
             s->failed = true;
             return;
         }
-        part.scale = scale_product(&c->terms, part.scale, value.of.scale);
-        struct viewed of = value_of_operand(c, &part);
-        if (value_as_index(c, of, &index, &denominator) && add_index(s, &index, denominator))
+        part.of.scale = scale_product(&c->terms, part.of.scale, value.of.scale);
+        if (value_as_index(c, part, &index, &denominator) && add_index(s, &index, denominator))
             continue;
-        add_item(s, of);
+        add_item(s, part, n_others);
     }
 }
 
@@ -106,7 +108,7 @@ static void add_index_items(struct summing *s) {
     const struct viewed both[] = {base, index};
     for (int i = 0; i < 2; i++)
         if (!value_is_zero(c, both[i]))
-            add_item(s, both[i]);
+            add_item(s, both[i], s->n);
 }
 
 // ---- exponentials -----------------------------------------------------------------------------
@@ -191,14 +193,14 @@ static bool join_tested(struct summing *s, const struct coordinates *all) {
 // What the sum is a multiple of: the scale of the summand whose term was made first, and of scalars those that all
 // have. That summand stays when others come, as those of each layer do beside what a model began with, so that scales
 // do not grow with the number of layers.
-static scale_id outer_scale(struct terms *terms, const struct operand *items, uint32_t n) {
-    const struct operand *first = &items[0];
+static scale_id outer_scale(struct terms *terms, const struct viewed *items, uint32_t n) {
+    const struct viewed *first = &items[0];
     for (uint32_t i = 1; i < n; i++)
-        if (items[i].of.node < first->of.node)
+        if (items[i].of.of.node < first->of.of.node)
             first = &items[i];
-    scale_id outer = first->scale;
+    scale_id outer = first->of.scale;
     for (uint32_t i = 0; i < n; i++)
-        outer = scale_common(terms, outer, items[i].scale);
+        outer = scale_common(terms, outer, items[i].of.scale);
     return outer;
 }
 
@@ -209,30 +211,32 @@ static int compare_parts(const void *a, const void *b) {
     return x->scale < y->scale ? -1 : x->scale > y->scale;
 }
 
+// Terms are mostly made in the order in which they are added.
+static void sort_parts(struct part *parts, uint32_t n) {
+    uint32_t i = 1;
+    while (i < n && compare_parts(&parts[i - 1], &parts[i]) <= 0)
+        i++;
+    if (i < n)
+        qsort(parts, n, sizeof *parts, compare_parts);
+}
+
 // The items have been joined; none is a sum, and none a multiple of another.
-static struct scaled sum_term(struct calculus *c, const struct operand *items, uint32_t n,
-                              const struct space *space) {
+static struct viewed sum_term(struct calculus *c, const struct viewed *items, uint32_t n,
+                              const struct joined *joined) {
     struct part *parts = ARENA_ARRAY(&c->scratch, struct part, n);
     scale_id outer = outer_scale(&c->terms, items, n), inverse = scale_invert(&c->terms, outer);
+    joined_parts(c, items, n, &joined->space, parts);
     for (uint32_t i = 0; i < n; i++) {
-        parts[i] = joined_part(c, &items[i], space);
         bool same = parts[i].scale == outer;
         parts[i].scale = same ? SCALE_ONE : scale_multiply(&c->terms, parts[i].scale, inverse);
     }
-    qsort(parts, n, sizeof *parts, compare_parts);
-    return (struct scaled){term_make(&c->builder, NODE_SUM, 0, 0, parts, n), outer};
-}
-
-// Items as operands, which are large: they lie in the calculus' room for the summands of one sum.
-static struct operand *opened_items(const struct summing *s) {
-    struct calculus *c = s->c;
-    if (s->n > c->cap_summands) {
-        c->cap_summands = 2 * s->n;
-        c->summands = ARENA_ARRAY(c->arena, struct operand, c->cap_summands);
-    }
-    for (uint32_t i = 0; i < s->n; i++)
-        operand_set(c, s->items[i], &c->summands[i]);
-    return c->summands;
+    sort_parts(parts, n);
+    struct term term = term_make(&c->builder, NODE_SUM, 0, 0, parts, n);
+    value_set_space(c, term, &joined->space);
+    struct view view;
+    view.n = joined->space.n;
+    memcpy(view.of, joined->from, view.n * sizeof *view.of);
+    return (struct viewed){{term, outer}, view_intern(&c->views, &view)};
 }
 
 // Takes the scalars that are factors of all summands out of them. What is left of a scalar may be one by itself then.
@@ -273,8 +277,38 @@ static struct viewed sum_of_part(struct calculus *c, const struct element_functi
     return value_sum(c, values, n, all);
 }
 
+// Whether an item is none that is read as a whole: it stands together, or is along whole coordinates (flat.c).
+static bool has_apart(const struct summing *s) {
+    bool any = false;
+    for (uint32_t i = 0; i < s->n && !any; i++) {
+        int kind = term_kind(&s->c->terms, s->items[i].of.of);
+        any = kind == KIND_JOINED || kind == KIND_FLAT;
+    }
+    return any;
+}
+
+// The sum where such items are.
+static struct viewed sum_apart(struct summing *s, const struct coordinates *all) {
+    struct calculus *c = s->c;
+    struct joined joined;
+    struct viewed made;
+    struct element_function sum = {.make = sum_of_part};
+    struct operand *items = operand_room(c, s->n);
+    for (uint32_t i = 0; i < s->n; i++)
+        operand_set(c, s->items[i], &items[i]);
+    if (!join_flat(c, items, s->n, 0, true, &joined))
+        return value_unknown(c, all);
+    if (made_of_dissolved(c, &sum, items, s->n, &joined, &made) ||
+        made_by_parts(c, &sum, items, s->n, &joined, &made))
+        return made;
+    for (uint32_t i = 0; i < s->n; i++)
+        s->items[i] = value_of_operand(c, &items[i]);
+    return sum_term(c, s->items, s->n, &joined);
+}
+
 static struct viewed finish_items(struct summing *s, const struct coordinates *all) {
     struct calculus *c = s->c;
+    struct joined joined;
     struct viewed pulled;
     if (s->n == 0)
         return value_zero(c);
@@ -286,19 +320,9 @@ static struct viewed finish_items(struct summing *s, const struct coordinates *a
         c->reached = BOUND_SUMMANDS;
         return value_unknown(c, all);
     }
-    struct joined joined;
-    struct operand *items = opened_items(s);
-    if (!join_flat(c, items, s->n, 0, true, &joined))
-        return value_unknown(c, all);
-    struct element_function sum = {.make = sum_of_part};
-    if (made_of_dissolved(c, &sum, items, s->n, &joined, &pulled) ||
-        made_by_parts(c, &sum, items, s->n, &joined, &pulled))
-        return pulled;
-    struct scaled of = sum_term(c, items, s->n, &joined.space);
-    value_set_space(c, of.of, &joined.space);
-    struct view view = {.n = joined.space.n};
-    memcpy(view.of, joined.from, joined.space.n * sizeof *view.of);
-    return (struct viewed){of, view_intern(&c->views, &view)};
+    if (has_apart(s) || !join_values(c, s->items, s->n, &joined))
+        return sum_apart(s, all);
+    return sum_term(c, s->items, s->n, &joined);
 }
 
 static struct viewed finish(struct summing *s, const struct coordinates *all) {

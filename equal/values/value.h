@@ -85,6 +85,7 @@ struct normal_forms {
 };
 
 struct operand; // join.h
+struct opened;  // join.c
 
 // Bounds of what is followed. Beyond them a value is unknown.
 enum bound {
@@ -120,8 +121,9 @@ struct calculus {
     struct intern pushed_keys; // terms with views that do not stand outside of them, and
     struct viewed *pushed;     // what they are
     uint32_t n_pushed, cap_pushed;
-    struct operand *summands; // room for those of one sum
-    uint32_t cap_summands;
+    struct opened *opened; // what part_value answered last
+    struct operand *room;  // of operand_room (join.c)
+    uint32_t cap_room;
 };
 struct bounds {
     bool below, above;
