@@ -98,7 +98,8 @@ static void add_cut(const struct placing_input *i, uint32_t dimension,
 
 static struct viewed input_block(struct placing_input *i) {
     struct space space = {.n = 0};
-    struct view view = {.n = 0};
+    struct view view;
+    view.n = 0;
     for (uint32_t k = 0; k < i->layout->shape->rank; k++) {
         const struct segment *segment = i->block.segments[k];
         if (segment->size <= 1)

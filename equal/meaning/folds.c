@@ -71,8 +71,11 @@ static void name_dimension(struct contraction *d, int side, int64_t k, uint32_t 
 
 static bool read_dot(const struct at *at, struct viewed *made) {
     const struct instruction_attributes *a = at->by->attributes;
-    struct contraction d = {.all = at->all};
+    struct contraction d; // its indices are set as dimensions are named
     uint32_t next = 0;
+    d.all = at->all;
+    d.summed = 0;
+    memset(d.by, 0, sizeof d.by);
     for (int side = 0; side < 2; side++)
         for (uint32_t k = 0; k < operand_shape(at, (uint32_t)side)->rank; k++)
             d.by[side].sizes[k] = operand_shape(at, (uint32_t)side)->sizes[k];

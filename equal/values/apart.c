@@ -145,7 +145,7 @@ struct viewed value_pointwise(struct calculus *c, int kind, uint32_t attributes,
     struct element_function function = {make_again, kind, attributes, 0};
     CHECK(n <= MAX_POINTWISE);
     for (uint32_t i = 0; i < n; i++)
-        operands[i] = operand_of(c, values[i]);
+        operand_set(c, values[i], &operands[i]);
     if (!join_flat(c, operands, n, 0, value_commutes(kind), &joined))
         return value_unknown(c, all);
     if (made_of_dissolved(c, &function, operands, n, &joined, &made) ||

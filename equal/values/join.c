@@ -68,19 +68,17 @@ bool operand_has(const struct operand *operand, uint32_t coordinate) {
 
 // Where pieces of a coordinate begin and end.
 struct bounds_of {
-    int64_t *at; // NULL: it has no pieces yet
-    uint32_t n;
+    int64_t *at;
+    uint32_t n, cap;
 };
 
 static bool add_bound(struct arena *arena, struct bounds_of *bounds, int64_t at) {
-    if (!bounds->at)
-        bounds->at = ARENA_ARRAY(arena, int64_t, 2 * MAX_ATOMS);
     for (uint32_t i = 0; i < bounds->n; i++)
         if (bounds->at[i] == at)
             return true;
     if (bounds->n == 2 * MAX_ATOMS)
         return false;
-    bounds->at[bounds->n++] = at;
+    ARENA_PUSH(arena, bounds->at, bounds->n, bounds->cap, at);
     return true;
 }
 
@@ -616,7 +614,7 @@ struct opened {
     uint32_t attributes; // of the part; 0: there is no answer here
     view_id outer, made;
 };
-enum { N_OPENED = 512 };
+enum { N_OPENED = 2048 };
 
 static struct opened *opened_slot(struct calculus *c, uint32_t attributes, view_id outer) {
     if (!c->opened)

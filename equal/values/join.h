@@ -34,7 +34,7 @@ struct joined_space {
 // its own; else the operands' order is the term's. False: pieces of coordinates do not fall on digits of each other.
 bool join_operands(struct calculus *, struct operand *, uint32_t n, uint64_t folded, bool order,
                    struct joined *);
-// The same of values over the same coordinates, of which few have a view that no other has: the summands of a sum.
+// The same of values in any order, of which many may have one view: the summands of a sum.
 bool join_values(struct calculus *, struct viewed *, uint32_t n, struct joined *);
 void joined_coordinates(const struct joined *, struct joined_space *);
 // The operand as a part of a term over the space.

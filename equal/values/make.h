@@ -81,7 +81,11 @@ bool made_of_dissolved(struct calculus *, const struct element_function *, const
 // A scalar with others as its scale in normal form.
 struct viewed value_normal_scalar(struct calculus *, struct viewed);
 
-bool is_exponential(const struct calculus *, struct viewed);
+// The term of part i, however it is read there.
+struct term bare_part(const struct calculus *, struct term of, uint32_t i);
+// Whether it is of the kind, or a product of which a factor is.
+bool has_factor(const struct calculus *, struct viewed, int kind);
+bool is_exponential(const struct calculus *, struct term);
 // What an exponential is of, its scale aside. False: it is none.
 bool exponent_of(struct calculus *, struct viewed, struct viewed *exponent);
 

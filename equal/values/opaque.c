@@ -40,7 +40,7 @@ static bool name_operands(struct calculus *c, const struct opaque_operand *from,
         }
         if (!value_move(c, from[i].value, &by, &moved))
             return false;
-        operands[i] = operand_of(c, moved);
+        operand_set(c, moved, &operands[i]);
     }
     return true;
 }

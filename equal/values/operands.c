@@ -94,15 +94,28 @@ struct viewed value_of_joined(struct calculus *c, int kind, const struct operand
 
 // ---- exponentials -----------------------------------------------------------------------------
 
-bool is_exponential(const struct calculus *c, struct viewed value) {
-    return term_kind(&c->terms, value.of.of) == (int)KIND_EXPONENTIAL;
+struct term bare_part(const struct calculus *c, struct term of, uint32_t i) {
+    struct term part = term_part(&c->terms, of, i).of;
+    return term_kind(&c->terms, part) == KIND_VIEW ? term_part(&c->terms, part, 0).of : part;
+}
+
+bool has_factor(const struct calculus *c, struct viewed value, int kind) {
+    int own = term_kind(&c->terms, value.of.of);
+    bool any = own == kind;
+    for (uint32_t i = 0; own == KIND_PRODUCT && i < term_node(&c->terms, value.of.of)->n_parts; i++)
+        any |= term_kind(&c->terms, bare_part(c, value.of.of, i)) == kind;
+    return any;
+}
+
+bool is_exponential(const struct calculus *c, struct term term) {
+    return term_kind(&c->terms, term) == (int)KIND_EXPONENTIAL;
 }
 
 bool exponent_of(struct calculus *c, struct viewed value, struct viewed *exponent) {
     struct view view;
     struct operand part;
     view_get(&c->views, value.view, &view);
-    if (!is_exponential(c, value) ||
+    if (!is_exponential(c, value.of.of) ||
         !open_part(c, (struct scaled){value.of.of, SCALE_ONE}, &view, 0, &part))
         return false;
     *exponent = value_of_operand(c, &part);
@@ -116,7 +129,7 @@ struct viewed value_normal_scalar(struct calculus *c, struct viewed value) {
     const struct scale *scale = scale_get(&c->terms, value.of.scale);
     int kind = term_kind(&c->terms, value.of.of);
     if (scale->serial || scale->n_factors == 0 || kind == NODE_ZERO ||
-        value_space(c, value.of.of)->n > 0 || is_exponential(c, value))
+        value_space(c, value.of.of)->n > 0 || is_exponential(c, value.of.of))
         return value;
     if (kind != NODE_ONE) {
         scale_id own = scale_of_term(&c->terms, value.of.of);

@@ -31,9 +31,10 @@ static bool open_product(struct calculus *c, struct factors *f, struct viewed va
     view_get(&c->views, value.view, &view);
     if (!unfold_view(flags, flags + n, n, &view, &f->all, &f->summed, &whole))
         return false;
+    struct viewed unfolded = {value.of, view_intern(&c->views, &whole)};
     for (uint32_t i = 0; i < term_node(&c->terms, value.of.of)->n_parts; i++) {
-        struct operand part;
-        if (!open_part(c, value.of, &whole, i, &part) || !collect(c, f, value_of_operand(c, &part)))
+        struct viewed part;
+        if (!part_value(c, unfolded, i, &part) || !collect(c, f, part))
             return false;
     }
     return true;
@@ -47,7 +48,7 @@ static bool collect(struct calculus *c, struct factors *f, struct viewed value) 
         f->is_zero = true;
     if (kind == NODE_ZERO || kind == NODE_ONE)
         return true;
-    if (value_space(c, value.of.of)->n == 0 && !is_exponential(c, value)) {
+    if (value_space(c, value.of.of)->n == 0 && !is_exponential(c, value.of.of)) {
         scale_id scalar = scale_of_term(&c->terms, value.of.of);
         f->scale = scale_product(&c->terms, f->scale, scalar);
         return true;
@@ -144,11 +145,10 @@ static struct viewed sum_inside(struct calculus *c, const struct operand *sum, u
     uint32_t n = term_node(&c->terms, value.of.of)->n_parts;
     struct viewed *parts = ARENA_ARRAY(&c->scratch, struct viewed, n + 1);
     for (uint32_t i = 0; i < n; i++) {
-        struct operand part;
-        if (!open_part(c, value.of, &sum->view, i, &part))
+        struct viewed part;
+        if (!part_value(c, value, i, &part))
             return value_unknown(c, space);
-        struct viewed of = value_of_operand(c, &part);
-        parts[i] = value_product(c, &of, 1, own, space);
+        parts[i] = value_product(c, &part, 1, own, space);
     }
     struct coordinates left = without(space, own);
     struct viewed made = value_sum(c, parts, n, &left);
@@ -185,15 +185,21 @@ static bool push_private(struct calculus *c, const struct factors *f, const stru
 static bool split_sum(struct calculus *c, const struct operand *sum, uint32_t d,
                       const struct coordinates *all, struct viewed split[2]) {
     uint32_t n = term_node(&c->terms, sum->of)->n_parts, counts[2] = {0, 0};
-    struct viewed *parts[2];
+    struct viewed *parts[2], whole = value_of_operand(c, sum), part;
     for (int lacks = 0; lacks < 2; lacks++)
         parts[lacks] = ARENA_ARRAY(&c->scratch, struct viewed, n);
+    view_id last = VIEW_SCALAR;
+    bool lacks = true; // what has the last view
     for (uint32_t i = 0; i < n; i++) {
-        struct operand part;
-        if (!open_part(c, (struct scaled){sum->of, sum->scale}, &sum->view, i, &part))
+        if (!part_value(c, whole, i, &part))
             return false;
-        int lacks = !operand_has(&part, d);
-        parts[lacks][counts[lacks]++] = value_of_operand(c, &part);
+        if (part.view != last) {
+            struct operand opened;
+            operand_set(c, part, &opened);
+            lacks = !operand_has(&opened, d);
+            last = part.view;
+        }
+        parts[lacks][counts[lacks]++] = part;
     }
     if (counts[0] == 0 || counts[1] == 0)
         return false;
@@ -210,6 +216,7 @@ static bool find_square(struct calculus *c, const struct factors *f, const struc
     for (*i = 0; *i < f->n; ++*i)
         for (*k = *i + 1; *k < f->n; ++*k) {
             if (term_kind(&c->terms, f->items[*i].of) != NODE_SUM ||
+                !term_equal(f->items[*i].of, f->items[*k].of) ||
                 !value_equal(value_of_operand(c, &f->items[*i]),
                              value_of_operand(c, &f->items[*k])))
                 continue;
@@ -457,7 +464,8 @@ static bool multiply_summands(struct calculus *c, const struct factors *f,
     for (uint32_t i = 0; i < f->n; i++) {
         struct viewed factor = value_of_operand(c, &f->items[i]);
         if (i != sum)
-            *(is_exponential(c, factor) ? &outside[n_outside++] : &factors[n_others++]) = factor;
+            *(is_exponential(c, factor.of.of) ? &outside[n_outside++] : &factors[n_others++]) =
+                factor;
     }
     if (n_others == 0)
         return false;
@@ -543,9 +551,11 @@ static bool join_exponentials(struct calculus *c, struct factors *f) {
     for (uint32_t i = 0; i < f->n; i++)
         for (uint32_t k = i + 1; k < f->n; k++) {
             struct viewed a, b, both[2];
-            if (!exponent_of(c, value_of_operand(c, &f->items[i]), &a) ||
-                !exponent_of(c, value_of_operand(c, &f->items[k]), &b) ||
-                !term_equal(a.of.of, b.of.of) || a.view != b.view)
+            struct term one = f->items[i].of, other = f->items[k].of;
+            if (!is_exponential(c, one) || !is_exponential(c, other) ||
+                !term_equal(bare_part(c, one, 0), bare_part(c, other, 0)) ||
+                !exponent_of(c, value_of_operand(c, &f->items[i]), &a) ||
+                !exponent_of(c, value_of_operand(c, &f->items[k]), &b) || a.view != b.view)
                 continue;
             both[0] = a;
             both[1] = b;
@@ -557,13 +567,13 @@ static bool join_exponentials(struct calculus *c, struct factors *f) {
     return false;
 }
 
-// The inverse of a number and a multiple of the exponential: the numbers a and b of 1 / (a + b e). False: it is no such.
+// The inverse, a power, of a number and a multiple of the exponential: the numbers a and b of 1 / (a + b e). False: it is no
+// such.
 static bool is_inverse_with(struct calculus *c, const struct operand *inverse,
                             struct viewed exponential, int64_t a[2], int64_t b[2]) {
     struct operand sum, part;
-    const int64_t *exponent =
-        term_kind(&c->terms, inverse->of) == KIND_POWER ? value_attributes(c, inverse->of) : NULL;
-    if (!exponent || exponent[0] != -1 || exponent[1] != 1 ||
+    const int64_t *exponent = value_attributes(c, inverse->of);
+    if (exponent[0] != -1 || exponent[1] != 1 ||
         !open_part(c, (struct scaled){inverse->of, SCALE_ONE}, &inverse->view, 0, &sum) ||
         term_kind(&c->terms, sum.of) != NODE_SUM || term_node(&c->terms, sum.of)->n_parts != 2)
         return false;
@@ -592,10 +602,12 @@ static bool is_inverse_with(struct calculus *c, const struct operand *inverse,
 static bool divide_exponential(struct calculus *c, struct factors *f) {
     for (uint32_t i = 0; i < f->n; i++)
         for (uint32_t k = 0; k < f->n; k++) {
+            if (i == k || !is_exponential(c, f->items[i].of) ||
+                term_kind(&c->terms, f->items[k].of) != KIND_POWER)
+                continue;
             struct viewed exponential = value_of_operand(c, &f->items[i]);
             int64_t a[2], b[2];
-            if (i == k || !is_exponential(c, exponential) ||
-                !is_inverse_with(c, &f->items[k], exponential, a, b))
+            if (!is_inverse_with(c, &f->items[k], exponential, a, b))
                 continue;
             struct viewed inverse = value_of_operand(c, &f->items[k]);
             struct viewed both[] = {value_fraction(c, 1, 1), value_scaled(c, inverse, -a[0], a[1])};
@@ -656,7 +668,7 @@ bool split_product(struct calculus *c, struct viewed value, bool exponentials, u
         for (uint32_t k = 0; k < f.items[i].view.n; k++)
             for (uint32_t p = 0; p < f.items[i].view.of[k].n; p++)
                 sums |= f.summed >> f.items[i].view.of[k].pieces[p].coordinate & 1;
-        if (sums || split->n == most || (exponentials && !is_exponential(c, factor)))
+        if (sums || split->n == most || (exponentials && !is_exponential(c, factor.of.of)))
             rest[n_rest++] = factor;
         else
             split->apart[split->n++] = factor;

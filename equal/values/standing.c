@@ -12,19 +12,6 @@
 
 enum { MOST_NUMBERS = 64 };
 
-bool has_zero_test(const struct calculus *c, struct viewed value) {
-    int kind = term_kind(&c->terms, value.of.of);
-    bool any = kind == KIND_IS_ZERO;
-    for (uint32_t i = 0; kind == KIND_PRODUCT && i < term_node(&c->terms, value.of.of)->n_parts;
-         i++) {
-        struct term part = term_part(&c->terms, value.of.of, i).of;
-        if (term_kind(&c->terms, part) == KIND_VIEW)
-            part = term_part(&c->terms, part, 0).of;
-        any |= term_kind(&c->terms, part) == KIND_IS_ZERO;
-    }
-    return any;
-}
-
 // ---- factors that test ------------------------------------------------------------------------
 
 // Reads a test; `*into` says of which digit, if that matters.
@@ -44,7 +31,7 @@ static bool find_test(struct calculus *c, struct viewed value, const struct coor
     struct view view, whole;
     struct coordinates with = *all;
     uint64_t folded = 0;
-    if (!has_zero_test(c, value))
+    if (!has_factor(c, value, KIND_IS_ZERO))
         return false;
     if (term_kind(&c->terms, value.of.of) == KIND_IS_ZERO) {
         operand_set(c, value, &part);
@@ -70,7 +57,7 @@ static bool split_off(struct calculus *c, struct viewed value, const struct coor
     struct viewed factors[MAX_SPLIT + 1];
     uint32_t n = 0;
     bool is = false;
-    if (!has_zero_test(c, value))
+    if (!has_factor(c, value, KIND_IS_ZERO))
         return false;
     if (term_kind(&c->terms, value.of.of) == KIND_PRODUCT) {
         if (!split_product(c, value, false, MAX_SPLIT, all, &split))

@@ -4,8 +4,6 @@
 
 #include "equal/values/value.h"
 
-// Whether the value, or one of its factors, is a test of what is zero.
-bool has_zero_test(const struct calculus *, struct viewed);
 // Takes of a sum's items those that are there where two digits are one, for all turns of one of them, which are `*made` then.
 // False: there are no such.
 bool stand_at_turns(struct calculus *, struct viewed *items, uint32_t *n,

@@ -119,9 +119,9 @@ static bool item_exponential(struct calculus *c, struct viewed value, uint32_t i
     struct split_product split;
     value.of.scale = SCALE_ONE;
     *factor = value;
-    if (is_exponential(c, value))
+    if (is_exponential(c, value.of.of))
         return i == 0;
-    if (term_kind(&c->terms, value.of.of) != KIND_PRODUCT ||
+    if (!has_factor(c, value, KIND_EXPONENTIAL) ||
         !split_product(c, value, true, MAX_SPLIT, all, &split) || i >= split.n)
         return false;
     *factor = split.apart[i];
@@ -171,7 +171,7 @@ static bool pull_exponential(struct summing *s, const struct coordinates *all,
 
 static bool has_tests(const struct summing *s) {
     for (uint32_t i = 0; i < s->n; i++)
-        if (has_zero_test(s->c, s->items[i]))
+        if (has_factor(s->c, s->items[i], KIND_IS_ZERO))
             return true;
     return false;
 }
@@ -287,22 +287,28 @@ static bool has_apart(const struct summing *s) {
     return any;
 }
 
+// Items as operands, in room that is used again when values are made of them.
+static struct operand *opened_items(const struct summing *s) {
+    struct operand *items = operand_room(s->c, s->n);
+    for (uint32_t i = 0; i < s->n; i++)
+        operand_set(s->c, s->items[i], &items[i]);
+    return items;
+}
+
 // The sum where such items are.
 static struct viewed sum_apart(struct summing *s, const struct coordinates *all) {
     struct calculus *c = s->c;
     struct joined joined;
     struct viewed made;
     struct element_function sum = {.make = sum_of_part};
-    struct operand *items = operand_room(c, s->n);
-    for (uint32_t i = 0; i < s->n; i++)
-        operand_set(c, s->items[i], &items[i]);
+    struct operand *items = opened_items(s);
     if (!join_flat(c, items, s->n, 0, true, &joined))
         return value_unknown(c, all);
-    if (made_of_dissolved(c, &sum, items, s->n, &joined, &made) ||
-        made_by_parts(c, &sum, items, s->n, &joined, &made))
-        return made;
     for (uint32_t i = 0; i < s->n; i++)
         s->items[i] = value_of_operand(c, &items[i]);
+    if (made_of_dissolved(c, &sum, items, s->n, &joined, &made) ||
+        made_by_parts(c, &sum, opened_items(s), s->n, &joined, &made))
+        return made;
     return sum_term(c, s->items, s->n, &joined);
 }
 

@@ -128,10 +128,10 @@ static bool part_operands(struct calculus *c, const struct standing_parts *parts
         struct view view;
         by.of[along] = &whole;
         by.sizes[along] = parts->sizes[i];
-        operands[i] = operand_of(c, parts->of[i]);
+        operand_set(c, parts->of[i], &operands[i]);
         if (!view_substitute(&operands[i].view, &by, &view))
             return false;
-        operands[i].view = view;
+        view_copy(&operands[i].view, &view);
     }
     return true;
 }
@@ -170,7 +170,7 @@ static struct viewed make_standing(struct calculus *c, const struct standing_par
         c->reached = BOUND_PARTS;
         return value_unknown(c, all);
     }
-    struct operand *operands = ARENA_ARRAY(&c->scratch, struct operand, parts->n);
+    struct operand *operands = operand_room(c, parts->n);
     uint32_t *own = ARENA_ARRAY(&c->scratch, uint32_t, parts->n);
     struct coordinates inner = *all;
     struct joined joined;
@@ -186,7 +186,9 @@ static struct viewed make_standing(struct calculus *c, const struct standing_par
     int64_t *words = ARENA_ARRAY(&c->scratch, int64_t, 2 + 3 * n + parts->n);
     struct part *made = ARENA_ARRAY(&c->scratch, struct part, parts->n);
     struct space space = {.n = 1, .sizes = {total}};
-    struct view view = {.n = 1, .of = {affine_coordinate(along, total)}};
+    struct view view;
+    view.n = 1;
+    view.of[0] = affine_coordinate(along, total);
     words[0] = n;
     for (uint32_t d = 0; d < n; d++) {
         const struct piece *piece = &joined.from[d].pieces[0];
@@ -235,8 +237,9 @@ struct viewed value_together(struct calculus *c, const struct viewed *values, co
 static bool read_part(struct calculus *c, struct scaled of, const struct view *view,
                       const struct standing *s, uint32_t i, const struct affine *index,
                       struct viewed *read) {
-    struct view whole = {.n = s->n_dimensions};
+    struct view whole;
     uint32_t at = 1;
+    whole.n = s->n_dimensions;
     for (uint32_t d = 0; d < s->n_dimensions; d++) {
         whole.of[d] = affine_constant(0);
         if (s->part_of[d] == 0)

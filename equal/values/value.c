@@ -152,10 +152,12 @@ struct viewed value_scaled(struct calculus *c, struct viewed value, int64_t nume
 // ---- indices ----------------------------------------------------------------------------------
 
 struct viewed value_index(struct calculus *c, const struct affine *index) {
-    struct view view = {.n = 1, .of = {*index}};
     if (!index->n)
         return value_fraction(c, index->base, 1);
+    struct view view; // most of it stays unset
     struct affine *of = &view.of[0];
+    view.n = 1;
+    *of = *index;
     int64_t divisor = of->base;
     for (uint32_t i = 0; i < of->n; i++)
         divisor = greatest_divisor(divisor, of->pieces[i].coefficient);
