@@ -34,9 +34,21 @@ static size_t character_bytes(const unsigned char *text, size_t left) {
     return n;
 }
 
+// Whether eight bytes are printable ASCII, as nearly all of a text is: none is below 0x20 or above 0x7E.
+static bool are_printable(const char *text) {
+    const uint64_t each = UINT64_C(0x0101010101010101);
+    uint64_t bytes;
+    memcpy(&bytes, text, sizeof bytes);
+    return ((bytes | (bytes - 0x20 * each) | (bytes + each)) & 0x80 * each) == 0;
+}
+
 // `where` is the first byte that is not of a text.
 static bool is_text(const char *text, size_t length, size_t *where) {
     for (size_t at = 0; at < length;) {
+        if (length - at >= 8 && are_printable(text + at)) {
+            at += 8;
+            continue;
+        }
         size_t n = character_bytes((const unsigned char *)text + at, length - at);
         if (!n) {
             *where = at;

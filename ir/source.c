@@ -8,10 +8,12 @@
 // Where each line begins; a file without a newline has one line.
 static void find_lines(struct source_file *file, struct arena *arena) {
     uint32_t capacity = 0;
+    const char *at = file->text, *end = file->text + file->length;
     ARENA_PUSH(arena, file->lines, file->n_lines, capacity, 0);
-    for (uint32_t i = 0; i < file->length; i++)
-        if (file->text[i] == '\n')
-            ARENA_PUSH(arena, file->lines, file->n_lines, capacity, i + 1);
+    while ((at = memchr(at, '\n', (size_t)(end - at)))) {
+        at++;
+        ARENA_PUSH(arena, file->lines, file->n_lines, capacity, (uint32_t)(at - file->text));
+    }
 }
 
 uint32_t source_add(struct source_files *files, struct arena *arena, const char *name,

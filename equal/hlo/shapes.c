@@ -13,6 +13,16 @@ static bool find_element(struct word word, enum element *element) {
     return false;
 }
 
+// Whether what stands in braces is the plain layout: the numbers of all dimensions, the last one first.
+static bool is_plain_layout(struct word text, uint32_t rank) {
+    const char *at = text.text + 1; // the brace at the end is none of what is expected before it
+    for (uint32_t i = rank; i-- > 0;)
+        if ((i >= 10 && *at++ != (char)('0' + i / 10)) || *at++ != (char)('0' + i % 10) ||
+            (i > 0 && *at++ != ','))
+            return false;
+    return at + 1 == text.text + text.length;
+}
+
 // A layout in braces, directly behind a shape: `{1,0:T(8,128)}`.
 static bool read_layout(struct scanner *s, uint32_t rank, bool *is_row_major) {
     const char *begin = s->at;
@@ -20,12 +30,7 @@ static bool read_layout(struct scanner *s, uint32_t rank, bool *is_row_major) {
         return true;
     if (!scan_balanced(s))
         return false;
-    char plain[4 * MAX_GRAPH_RANK + 2] = "{";
-    size_t length = 1;
-    for (uint32_t i = rank; i-- > 0;)
-        length += (size_t)snprintf(plain + length, sizeof plain - length, i ? "%u," : "%u", i);
-    plain[length++] = '}';
-    *is_row_major &= (size_t)(s->at - begin) == length && memcmp(begin, plain, length) == 0;
+    *is_row_major &= is_plain_layout(scan_from(s, begin), rank);
     return true;
 }
 

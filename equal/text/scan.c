@@ -227,5 +227,8 @@ bool scan_value(struct scanner *s) {
 }
 
 bool word_is(struct word word, const char *text) {
-    return strlen(text) == word.length && memcmp(word.text, text, word.length) == 0;
+    for (uint32_t i = 0; i < word.length; i++)
+        if (text[i] != word.text[i] || text[i] == '\0')
+            return false;
+    return text[word.length] == '\0';
 }
