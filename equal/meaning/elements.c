@@ -5,6 +5,7 @@
 
 #include "equal/meaning/read.h"
 #include "equal/values/range.h"
+#include "ir/check.h"
 
 static struct viewed one(const struct at *at) {
     return value_fraction(at->r->c, 1, 1);
@@ -223,8 +224,46 @@ static struct viewed read_two(const struct at *at, struct viewed a, struct viewe
     }
 }
 
+// ---- complex numbers --------------------------------------------------------------------------
+
+static bool is_complex(const struct at *at) {
+    return shape_kind(at->by->shape) == NUMBER_OTHER ||
+           shape_kind(operand_shape(at, 0)) == NUMBER_OTHER;
+}
+
+// Whether what holds of reals holds of complex numbers, too. Of quotients, roots, logarithms and signs not all does.
+static bool is_of_a_ring(enum primitive primitive) {
+    switch (primitive) {
+    case PRIM_ADD:
+    case PRIM_SUBTRACT:
+    case PRIM_MULTIPLY:
+    case PRIM_NEGATE:
+    case PRIM_COPY:
+    case PRIM_CONVERT:
+    case PRIM_SELECT:
+        return true;
+    default:
+        return false;
+    }
+}
+
+// A function of which nothing is known but which it is.
+static struct viewed unknown_function(const struct at *at) {
+    struct viewed operands[3];
+    CHECK(at->by->n_operands <= 3);
+    for (uint32_t i = 0; i < at->by->n_operands; i++)
+        operands[i] = operand_value(at, i);
+    uint32_t which = (uint32_t)at->by->primitive << 8 | (uint32_t)at->by->attributes->direction;
+    return value_pointwise(at->r->c, KIND_POINTWISE + PRIM_OPAQUE, which, operands,
+                           at->by->n_operands, &at->all);
+}
+
 bool read_elements(const struct at *at, struct viewed *made) {
     struct viewed a = operand_value(at, 0);
+    if (is_complex(at) && !is_of_a_ring(at->by->primitive)) {
+        *made = unknown_function(at);
+        return true;
+    }
     if (at->by->n_operands == 1)
         *made = read_one(at, a);
     else if (at->by->n_operands == 2)

@@ -64,12 +64,32 @@ static int mapped_of_reduce(const struct instruction *by, uint32_t operand, uint
     return kept;
 }
 
+// Fourier transforms are of as many last dimensions as have a length; of these it says how many.
+static uint32_t transformed_dimensions(const struct instruction *by) {
+    const char *others = by->attributes->others;
+    const char *lengths = others ? strstr(others, "fft_length={") : NULL;
+    uint32_t n = 1;
+    for (const char *at = lengths; at && *at && *at != '}'; at++)
+        n += *at == ',';
+    return lengths ? n : MAX_GRAPH_RANK;
+}
+
+// Where matrices, or what else the last dimensions are, lie side by side.
+static int mapped_of_last(const struct at *at, uint32_t operand, uint32_t k, uint32_t n_last) {
+    return k + n_last < operand_shape(at, operand)->rank ? (int)k : NOT_MAPPED;
+}
+
 int mapped_dimension(const struct at *at, uint32_t operand, uint32_t k) {
     switch (at->by->primitive) {
     case PRIM_SORT:
         return list_has(&at->by->attributes->dimensions, k) ? NOT_MAPPED : (int)k;
     case PRIM_TOP_K:
-        return k + 1 < operand_shape(at, operand)->rank ? (int)k : NOT_MAPPED;
+        return mapped_of_last(at, operand, k, 1);
+    case PRIM_FFT:
+        return mapped_of_last(at, operand, k, transformed_dimensions(at->by));
+    case PRIM_CHOLESKY:
+    case PRIM_TRIANGULAR_SOLVE:
+        return mapped_of_last(at, operand, k, 2);
     case PRIM_REDUCE:
         return mapped_of_reduce(at->by, operand, k);
     case PRIM_REDUCE_WINDOW:

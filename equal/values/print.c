@@ -99,6 +99,8 @@ static const char *kind_name(int kind) {
         return "constants";
     case KIND_POWER:
         return "power";
+    case KIND_POINTWISE + PRIM_OPAQUE:
+        return "function";
     default:
         return kind >= KIND_POINTWISE ? primitive_rows[kind - KIND_POINTWISE].word : "?";
     }
