@@ -33,9 +33,6 @@ static bool is_whole(const struct at *at) {
     return shape_kind(operand_shape(at, 0)) != NUMBER_REAL;
 }
 
-// Integers of as many bits are taken to hold whatever a program counts.
-enum { WHOLE_BITS = 32 };
-
 static struct viewed function(const struct at *at, enum primitive primitive,
                               const struct viewed *values, uint32_t n) {
     return value_pointwise(at->r->c, KIND_POINTWISE + (int)primitive, is_whole(at), values, n,
@@ -95,19 +92,6 @@ static struct viewed compared(const struct at *at, struct viewed a, struct viewe
     }
 }
 
-// Whether integers of so few bits may lack the value's.
-static bool may_be_cut_off(const struct at *at, struct viewed value) {
-    const struct element_row *to = &element_rows[at->by->shape->element];
-    if (to->kind == NUMBER_REAL || to->bits >= WHOLE_BITS ||
-        element_rows[operand_shape(at, 0)->element].bits <= to->bits)
-        return false;
-    struct bounds bounds = value_bounds(at->r->c, value);
-    int64_t half = INT64_C(1) << (to->bits - 1);
-    int64_t least = to->kind == NUMBER_UNSIGNED ? 0 : -half;
-    return !bounds.below || !bounds.above || bounds.least < least ||
-           bounds.largest > least + 2 * half - 1;
-}
-
 static struct viewed converted(const struct at *at, struct viewed value) {
     struct calculus *c = at->r->c;
     enum number_kind from = shape_kind(operand_shape(at, 0)), to = shape_kind(at->by->shape);
@@ -118,9 +102,12 @@ static struct viewed converted(const struct at *at, struct viewed value) {
         return value_not(c, zero, &at->all);
     }
     bool whole = value_as_index(c, value, &index, &denominator) && denominator == 1;
-    if ((from == NUMBER_REAL && to != NUMBER_REAL && !whole) || may_be_cut_off(at, value))
-        return value_pointwise(c, KIND_POINTWISE + PRIM_CONVERT, 1 + at->by->shape->element, &value,
-                               1, &at->all);
+    enum element element = at->by->shape->element;
+    bool is_narrower =
+        element_rows[element].bits < element_rows[operand_shape(at, 0)->element].bits;
+    if ((from == NUMBER_REAL && to != NUMBER_REAL && !whole) ||
+        (is_narrower && may_wrap(c, value, element)))
+        return value_in_type(c, value, element, &at->all);
     if (from == NUMBER_INTEGER || from == NUMBER_REAL)
         return without_wrapping(at, value, &value, 1);
     return value;

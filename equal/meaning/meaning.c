@@ -217,6 +217,7 @@ static bool read_collectives(const struct at *at, struct meaning *made) {
         if (i >= at->by->n_operands ||
             !read_collective(&part, i, shape->members[i], &members[i].value))
             return false;
+        members[i].value = wrapped_around(&part, shape->members[i], members[i].value);
     }
     made->members = members;
     return true;
@@ -299,7 +300,8 @@ static const struct meaning *read_all(struct reading *r, const struct computatio
         else if (!read_other(&at, &meanings[i]))
             meanings[i] = unread_meaning(&at, 0, by->shape, why_unread(by->primitive));
         if (!meanings[i].members)
-            meanings[i].value = in_device_digits(&at, meanings[i].value);
+            meanings[i].value =
+                in_device_digits(&at, wrapped_around(&at, by->shape, meanings[i].value));
         if (r->c->serial != serial)
             note_unread(r, by, serial);
         arena_reuse(&r->c->scratch); // nothing of what is around a call lies there

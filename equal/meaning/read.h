@@ -3,6 +3,7 @@
 //   meaning.c     computations, what is called, loops with known counts
 //   branches.c    choices of branches
 //   elements.c    functions of elements
+//   wrapping.c    integers of few bits
 //   moves.c       elements at other places
 //   folds.c       products and sums over dimensions
 //   indexed.c     gather and scatter
@@ -47,6 +48,13 @@ bool fold_values(struct calculus *, enum primitive, enum number_kind, struct vie
 bool can_choose_branches(const struct at *);
 struct meaning choose_branches(const struct at *, const struct meaning *branches);
 bool read_elements(const struct at *, struct viewed *);
+// Whether the exact value may be no integer of that type, so that it wraps around. False for all but integers of few bits.
+bool may_wrap(struct calculus *, struct viewed, enum element);
+// What an exact value is in that type.
+struct viewed value_in_type(struct calculus *, struct viewed, enum element,
+                            const struct coordinates *);
+// The result of that shape, or member of it, in its type, where what was made of numbers may be none of it.
+struct viewed wrapped_around(const struct at *, const struct array_shape *, struct viewed);
 bool read_move(const struct at *, struct viewed *);
 bool read_fold(const struct at *, struct viewed *);
 bool read_indexed(const struct at *, struct viewed *);

@@ -24,6 +24,17 @@ static struct bounds times(struct bounds of, int64_t factor) {
     return made;
 }
 
+// The product of two that are bounded on both sides.
+static struct bounds multiplied(struct bounds a, struct bounds b) {
+    if (!a.below || !a.above || !b.below || !b.above)
+        return (struct bounds){0};
+    struct bounds low = times(b, a.least), high = times(b, a.largest);
+    struct bounds made = {low.below && high.below, low.above && high.above,
+                          low.least < high.least ? low.least : high.least,
+                          low.largest > high.largest ? low.largest : high.largest};
+    return made.below && made.above ? made : (struct bounds){0};
+}
+
 static struct bounds between(int64_t least, int64_t largest) {
     return (struct bounds){true, true, least, largest};
 }
@@ -90,35 +101,70 @@ static bool tests_part(struct calculus *c, struct scaled of, const struct view *
            value_equal(value_of_operand(c, &inner), value_of_operand(c, &other));
 }
 
-// A choice between something and zero: tests, and one factor that is none.
-static struct bounds product_bounds(struct calculus *c, struct term of, int depth) {
-    const int64_t *flags = value_attributes(c, of);
-    uint32_t n = term_node(&c->terms, of)->n_parts, other = n;
-    struct view own = {.n = value_space(c, of)->n};
-    for (int64_t d = 0; d < flags[0]; d++)
-        if (flags[1 + d])
-            return (struct bounds){0};
-    for (uint32_t d = 0; d < own.n; d++)
-        own.of[d] = affine_coordinate(d, value_space(c, of)->sizes[d]);
-    for (uint32_t i = 0; i < n; i++) {
+// Bounds of all factors but the tests, of which it gives the number and the last.
+static struct bounds factor_bounds(struct calculus *c, struct term of, int depth, uint32_t *n,
+                                   uint32_t *last) {
+    struct bounds made = between(1, 1);
+    *n = 0;
+    for (uint32_t i = 0; i < term_node(&c->terms, of)->n_parts; i++) {
         struct scaled part = term_part(&c->terms, of, i);
         if (term_kind(&c->terms, part.of) == KIND_VIEW)
             part = term_part(&c->terms, part.of, 0);
         if (is_test_kind(term_kind(&c->terms, part.of)))
             continue;
-        if (other < n)
-            return (struct bounds){0};
-        other = i;
+        struct bounds factor = part_bounds(c, of, i, depth);
+        made = *n ? multiplied(made, factor) : factor;
+        *last = i;
+        ++*n;
+        if (*n > 1 && !made.below && !made.above)
+            break;
     }
-    if (other == n)
-        return between(0, 1);
-    struct bounds made = part_bounds(c, of, other, depth);
-    for (uint32_t i = 0; i < n; i++)
-        if (i != other && tests_part(c, (struct scaled){of, SCALE_ONE}, &own, i, other)) {
+    return made;
+}
+
+// How many places are added up at each place of the product. 0: it is not known.
+static int64_t folded_places(struct calculus *c, struct term of) {
+    const int64_t *flags = value_attributes(c, of), *sizes = NULL;
+    int64_t places = 1;
+    for (uint32_t i = 0; i < term_node(&c->terms, of)->n_parts && !sizes; i++) {
+        struct term part = term_part(&c->terms, of, i).of;
+        if (term_kind(&c->terms, part) == KIND_VIEW && value_attributes(c, part)[0] == flags[0])
+            sizes = value_attributes(c, part) + 1;
+        else if (value_space(c, part)->n == flags[0])
+            sizes = value_space(c, part)->sizes;
+    }
+    for (int64_t d = 0; d < flags[0]; d++)
+        if (flags[1 + d] && (!sizes || __builtin_mul_overflow(places, sizes[d], &places)))
+            return 0;
+    return places;
+}
+
+// A product where tests hold, and elsewhere zero; a factor that is alone may be tested not to be negative.
+static struct bounds product_bounds(struct calculus *c, struct term of, int depth) {
+    uint32_t n_factors, factor = 0;
+    struct view own = {.n = value_space(c, of)->n};
+    struct bounds made = factor_bounds(c, of, depth, &n_factors, &factor);
+    const int64_t *flags = value_attributes(c, of);
+    if (own.n != flags[0]) { // some are folded
+        int64_t places = folded_places(c, of);
+        return places ? times(either(made, between(0, 0)), places) : (struct bounds){0};
+    }
+    for (uint32_t d = 0; d < own.n; d++)
+        own.of[d] = affine_coordinate(d, value_space(c, of)->sizes[d]);
+    for (uint32_t i = 0; i < term_node(&c->terms, of)->n_parts && n_factors == 1; i++)
+        if (i != factor && tests_part(c, (struct scaled){of, SCALE_ONE}, &own, i, factor)) {
             made.least = made.below && made.least > 0 ? made.least : 0;
             made.below = true;
         }
     return either(made, between(0, 0));
+}
+
+static struct bounds sum_bounds(struct calculus *c, struct term of, int depth) {
+    struct bounds made = between(0, 0);
+    uint32_t n = term_node(&c->terms, of)->n_parts;
+    for (uint32_t i = 0; i < n && (made.below || made.above) && n < MOST_PARTS; i++)
+        made = add_bounds(made, part_bounds(c, of, i, depth));
+    return n < MOST_PARTS ? made : (struct bounds){0};
 }
 
 static struct bounds kind_bounds(struct calculus *c, struct term of, int depth) {
@@ -138,10 +184,7 @@ static struct bounds kind_bounds(struct calculus *c, struct term of, int depth) 
     case KIND_ANY:
         return between(0, 1);
     case NODE_SUM:
-        made = between(0, 0);
-        for (uint32_t i = 0; i < term_node(&c->terms, of)->n_parts && i < MOST_PARTS; i++)
-            made = add_bounds(made, part_bounds(c, of, i, depth));
-        return term_node(&c->terms, of)->n_parts < MOST_PARTS ? made : (struct bounds){0};
+        return sum_bounds(c, of, depth);
     case KIND_PRODUCT:
         return product_bounds(c, of, depth);
     case KIND_POINTWISE + PRIM_SELECT:
