@@ -339,7 +339,7 @@ static void check_unfinished(struct check *c) {
         check_add_fault(c, all->items[k]);
 }
 
-// Whether any gradients travel as codes: what these lack is kept.
+// Whether it keeps what codes of any gradient lack.
 static bool keeps_residuals(const struct job *job) {
     for (uint32_t k = 0; k < job->n_programs; k++)
         for (buffer_id i = 0; i < job->programs[k]->n_buffers; i++)

@@ -62,7 +62,7 @@ struct abstract_machine {
     buffer_id *region_first;       // of every region: the buffer that begins it
     uint32_t n_regions;
     uint32_t summands;       // axes on which states are summands when the step begins (islands.h)
-    const struct job *sends; // of the reference: the job whose gradients travel; NULL: none do
+    const struct job *sends; // of the reference: the job that keeps residuals; NULL: it keeps none
     bool recording;          // not evaluate: found is filled
     struct found *found;
     struct memo memo;

@@ -38,8 +38,7 @@ struct channels { // of one device that sends
 };
 
 struct brought {            // of a piece
-    const int64_t *members; // how many devices of each part were asked; NULL: none were
-    uint32_t axes;          // of the parts
+    const int64_t *members; // how many devices of each part gave it; NULL: nobody has asked yet
     struct judgement value;
 };
 struct meeting {
@@ -106,7 +105,8 @@ struct exchange sides_own_exchange(const struct abstract_machine *, const struct
 // gives nothing.
 void sides_start(struct abstract_machine *, const struct statement *start, int32_t slot,
                  const struct judgement *given, struct token token);
-// A receive is started and waited for at once: of what is there, and is what it is for.
+// A receive is started and waited for at once: of what is there, and is what it is for. Of a part with
+// one device along the parts' axes.
 void sides_take(struct abstract_machine *, const struct statement *receive);
 // The end that is in flight in the handle's slot; NULL: none is, but maybe a transfer of the part's
 // own.

@@ -293,19 +293,26 @@ void step_enter(struct abstract_machine *m, const struct block *block) {
     enter_block(m, block, NULL);
 }
 
+// Which handles are of transfers between parts.
 static void find_between(struct abstract_machine *m, const struct step *step) {
     struct statement_walk walk = walk_statements(&step->body);
     m->between = NULL;
-    m->n_ids = 0;
     while (walk_next(&walk)) {
         const struct statement *start = walk.statement;
-        m->n_ids++;
         if (start->kind != STATEMENT_START || !sides_exchange(m, &start->start.exchange))
             continue;
         if (!m->between)
             m->between = ARENA_ARRAY(m->world->arena, bool, step->n_handles);
         m->between[start->start.handle] = true;
     }
+}
+
+// Nothing is known of the step's loops (induction.c).
+static void forget_loops(struct abstract_machine *m, const struct step *step) {
+    struct statement_walk walk = walk_statements(&step->body);
+    m->n_ids = 0;
+    while (walk_next(&walk))
+        m->n_ids++;
     m->first_id = m->n_ids ? step->body.statements[0].id : 0;
     m->loops = ARENA_ARRAY(m->world->arena, struct loop_known, m->n_ids);
 }
@@ -314,6 +321,7 @@ void step_begin(struct abstract_machine *m, enum step_kind kind) {
     m->cursor->step = &m->program->steps[kind];
     m->recording = kind != STEP_EVALUATE;
     find_between(m, m->cursor->step);
+    forget_loops(m, m->cursor->step);
     m->budget = most_statements(m);
     m->overrun = false;
     store_init(m, m->cursor->step);
