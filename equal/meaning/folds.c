@@ -5,26 +5,44 @@
 #include "equal/graph/window.h"
 #include "equal/meaning/read.h"
 
-// XLA copies what regions make, and sums narrow types in wider ones. Casts between kinds of numbers are none of these.
+// Whether numbers of one type are in the other what they are in their own: reals are, integers if it has as many bits.
+static bool holds_all_of(const struct array_shape *shape, const struct array_shape *own) {
+    const struct element_row *to = &element_rows[shape->element], *of = &element_rows[own->element];
+    return to->kind == of->kind && (to->kind == NUMBER_REAL || to->bits >= of->bits);
+}
+
+// XLA copies what regions make, and sums narrow types in wider ones. Other casts, from those of its parameters, are none of
+// these.
 static const struct instruction *behind_casts(const struct computation *of,
-                                              const struct instruction *by) {
+                                              const struct instruction *by,
+                                              const struct array_shape *own) {
     for (;;) {
         const struct instruction *from = by->n_operands == 1 ? graph_operand(of, by, 0) : NULL;
         bool moves = by->primitive == PRIM_COPY || by->primitive == PRIM_CONVERT;
         if (!from || !moves || by->shape->is_tuple || from->shape->is_tuple ||
-            element_rows[by->shape->element].kind != element_rows[from->shape->element].kind)
+            !holds_all_of(from->shape, own))
             return by;
         by = from;
     }
 }
 
+static const struct array_shape *parameter_shape_of(const struct computation *of) {
+    for (uint32_t i = 0; i < of->n; i++)
+        if (of->instructions[i].primitive == PRIM_PARAMETER)
+            return of->instructions[i].shape;
+    return NULL;
+}
+
 enum primitive region_primitive(const struct graph *graph, uint32_t computation) {
     const struct computation *of = &graph->computations[computation];
-    const struct instruction *root = behind_casts(of, &of->instructions[of->root]);
-    if (of->n_parameters != 2 || root->n_operands != 2)
+    const struct array_shape *own = parameter_shape_of(of);
+    if (of->n_parameters != 2 || own->is_tuple)
         return PRIM_OPAQUE;
-    const struct instruction *a = behind_casts(of, graph_operand(of, root, 0));
-    const struct instruction *b = behind_casts(of, graph_operand(of, root, 1));
+    const struct instruction *root = behind_casts(of, &of->instructions[of->root], own);
+    if (root->n_operands != 2)
+        return PRIM_OPAQUE;
+    const struct instruction *a = behind_casts(of, graph_operand(of, root, 0), own);
+    const struct instruction *b = behind_casts(of, graph_operand(of, root, 1), own);
     bool both = a->primitive == PRIM_PARAMETER && b->primitive == PRIM_PARAMETER && a != b;
     return both ? root->primitive : PRIM_OPAQUE;
 }
@@ -98,7 +116,12 @@ static bool read_dot(const struct at *at, struct viewed *made) {
     for (uint32_t side = 0; side < 2; side++)
         if (!value_move(at->r->c, operand_value(at, side), &d.by[side], &factors[side]))
             return false;
-    *made = value_product(at->r->c, factors, 2, d.summed, &d.all);
+    if (shape_kind(at->by->shape) != NUMBER_TRUTH) {
+        *made = value_product(at->r->c, factors, 2, d.summed, &d.all);
+        return true;
+    }
+    struct viewed both = value_product(at->r->c, factors, 2, 0, &d.all);
+    *made = d.summed ? value_fold(at->r->c, KIND_ANY, both, d.summed, &d.all) : both;
     return true;
 }
 

@@ -212,7 +212,7 @@ static bool read_scatter(const struct at *at, struct viewed *made) {
                          .all = at->all};
     struct updating u = {0};
     uint32_t next = 0;
-    if (at->by->n_operands != 3 ||
+    if (at->by->n_operands != 3 || shape_kind(at->by->shape) == NUMBER_TRUTH ||
         region_primitive(at->r->graph, at->by->attributes->called[0]) != PRIM_ADD ||
         !name_updates(&x, &u))
         return false;
