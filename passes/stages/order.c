@@ -111,7 +111,7 @@ static void add_task(struct splitter *s, const struct task_loop *loop, buffer_id
                        &loop->messages[i - 1]);
 }
 
-static struct life_of_item life_of_item(struct splitter *s, const struct task_loop *loop,
+static struct life_of_item find_life(struct splitter *s, const struct task_loop *loop,
                                         buffer_id buffer, const struct stage_use *home) {
     struct life_of_item item = {0};
     for (struct stage_use *use = s->buffers[buffer].uses; use; use = use->next)
@@ -151,7 +151,7 @@ static void count_in_flight(struct splitter *s, const struct task_loop *loop, st
              use = use->next) {
             struct life_of_item item = {0};
             if (!use->home)
-                item = life_of_item(s, loop, i, use);
+                item = find_life(s, loop, i, use);
             for (uint32_t m = 0; m < lives->n && item.n_tasks; m++)
                 lives->of[m] = lifetime_of(s, loop, &item, m);
             int64_t here = item.n_tasks ? slots_of(lives) : 1;

@@ -154,8 +154,7 @@ static bool holds_nothing(enum item_state state) {
     return state != ITEM_READY && state != ITEM_WINDOW && state != ITEM_IN_FLIGHT;
 }
 
-// Runs of the items, the first from 0 on: what they hold is of the first item of each. Where they stand the
-// next such runs will.
+// Runs of the items, the first from 0 on: what they hold is of the first item of each. Valid until the next call.
 static struct series runs_of(struct contents *contents, struct abstract_machine *m,
                              const struct cell *cell, uint32_t i) {
     buffer_id id = cell->table->buffers[i];
@@ -204,7 +203,7 @@ static struct bytes_shared shared_of(const struct abstract_machine *m, const str
 }
 
 // What is said of all of the row's own items is said of row 0; of what is whole, borders may be of whatever
-// buffer. Where they stand the next such stretches will.
+// buffer. Valid until the next call.
 static struct stretches stretches_of(struct contents *contents, struct abstract_machine *m,
                                      const struct cell *cell, uint32_t i) {
     struct bytes_shared bytes = shared_of(m, cell, i);

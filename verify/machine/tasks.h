@@ -16,7 +16,7 @@ enum { MAX_PIECES = 4 }; // of a message that is followed
 struct task_end {        // of a message
     enum task_end_kind kind;
     const struct statement *statement;
-    int32_t ahead; // of a receive: so many before it in the task are from the same part
+    int32_t ahead; // of a receive: so many before it in the task are from the same device
 };
 
 struct task_row {        // of a table, or all of it
