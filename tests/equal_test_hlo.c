@@ -481,7 +481,7 @@ static void attributes_without_a_field_are_kept_as_text(void **state) {
         "c = f32[4,6] custom-call(a), custom_call_target=\"f\", backend_config={\"k\": \"}\"}, "
         "called_computations={%half}, metadata={op_name=\"c\"}\n"
         "d = f32[2,6] reduce-window(a, z), window={size=2x1 stride=2x1}, to_apply=%add\n"
-        "e = f32[4,6] triangular-solve(a, a), lower=true, sharding={replicated}\n"
+        "e = f32[4,6] triangular-inverse(a, a), lower=true, sharding={replicated}\n"
         "f = f32[4,6] negate(a), result_accuracy={tolerance={atol=0}}",
         1);
     const struct instruction_attributes *c = named(&r, "c")->attributes;
@@ -492,7 +492,7 @@ static void attributes_without_a_field_are_kept_as_text(void **state) {
     assert_string_equal(d->others, "window={size=2x1 stride=2x1}");
     assert_int_equal(d->n_called, 1);
     const struct instruction_attributes *e = named(&r, "e")->attributes;
-    assert_string_equal(e->target, "triangular-solve");
+    assert_string_equal(e->target, "triangular-inverse");
     assert_string_equal(e->others, "lower=true");
     assert_null(named(&r, "f")->attributes->others);
     forget(&r);

@@ -33,10 +33,11 @@ static bool is_whole(const struct at *at) {
     return shape_kind(operand_shape(at, 0)) != NUMBER_REAL;
 }
 
+// A function of reals, or of integers, of whose bits it depends on the type how many there are and what the first one is.
 static struct viewed function(const struct at *at, enum primitive primitive,
                               const struct viewed *values, uint32_t n) {
-    return value_pointwise(at->r->c, KIND_POINTWISE + (int)primitive, is_whole(at), values, n,
-                           &at->all);
+    uint32_t type = is_whole(at) ? 1 + at->by->shape->element : 0;
+    return value_pointwise(at->r->c, KIND_POINTWISE + (int)primitive, type, values, n, &at->all);
 }
 
 // By zero: of integers with a sign all bits are set. Of those without one it would have to be known how many there are.
@@ -92,6 +93,42 @@ static struct viewed compared(const struct at *at, struct viewed a, struct viewe
     }
 }
 
+// Whether integers of the second type have all values of the first.
+static bool holds_all(const struct element_row *to, const struct element_row *from) {
+    if (from->kind == NUMBER_TRUTH)
+        return true;
+    if (from->kind == to->kind)
+        return to->bits >= from->bits;
+    return from->kind == NUMBER_UNSIGNED && to->bits > from->bits;
+}
+
+// Whether it is what unsigned integers wrapped around to, and so none that a program counts.
+static bool has_wrapped(const struct at *at, struct viewed value) {
+    int kind = term_kind(&at->r->c->terms, value.of.of);
+    return kind == KIND_POINTWISE + PRIM_SUBTRACT || kind == KIND_POINTWISE + PRIM_NEGATE ||
+           kind == KIND_POINTWISE + PRIM_CONVERT;
+}
+
+// An integer of another type, where that may lack it.
+static struct viewed cast_integer(const struct at *at, struct viewed value) {
+    enum element element = at->by->shape->element;
+    const struct element_row *to = &element_rows[element];
+    const struct element_row *from = &element_rows[operand_shape(at, 0)->element];
+    if (holds_all(to, from))
+        return value;
+    struct bounds bounds = value_bounds(at->r->c, value);
+    bool is_negative = to->kind == NUMBER_UNSIGNED && !(bounds.below && bounds.least >= 0);
+    bool changes_sign = to->kind == NUMBER_INTEGER && from->kind == NUMBER_UNSIGNED;
+    if (is_negative || may_wrap(at->r->c, value, element) ||
+        (changes_sign && has_wrapped(at, value)))
+        return value_in_type(at->r->c, value, element, &at->all);
+    return value;
+}
+
+static bool is_integer(enum number_kind kind) {
+    return kind == NUMBER_INTEGER || kind == NUMBER_UNSIGNED;
+}
+
 static struct viewed converted(const struct at *at, struct viewed value) {
     struct calculus *c = at->r->c;
     enum number_kind from = shape_kind(operand_shape(at, 0)), to = shape_kind(at->by->shape);
@@ -101,16 +138,18 @@ static struct viewed converted(const struct at *at, struct viewed value) {
         struct viewed zero = value_test(c, KIND_IS_ZERO, value, from != NUMBER_REAL, &at->all);
         return value_not(c, zero, &at->all);
     }
+    if (is_integer(from) && is_integer(to))
+        return cast_integer(at, value);
     bool whole = value_as_index(c, value, &index, &denominator) && denominator == 1;
-    enum element element = at->by->shape->element;
-    bool is_narrower =
-        element_rows[element].bits < element_rows[operand_shape(at, 0)->element].bits;
-    if ((from == NUMBER_REAL && to != NUMBER_REAL && !whole) ||
-        (is_narrower && may_wrap(c, value, element)))
-        return value_in_type(c, value, element, &at->all);
-    if (from == NUMBER_INTEGER || from == NUMBER_REAL)
-        return without_wrapping(at, value, &value, 1);
-    return value;
+    if (from != NUMBER_REAL || to == NUMBER_REAL)
+        return value;
+    struct bounds bounds = value_bounds(c, value);
+    bool is_there = to != NUMBER_UNSIGNED || (bounds.below && bounds.least >= 0);
+    if (whole && is_there && !may_wrap(c, value, at->by->shape->element))
+        return value;
+    // What is too large becomes the largest, and does not wrap around.
+    return value_pointwise(c, KIND_POINTWISE + PRIM_CONVERT,
+                           1 + N_ELEMENT_TYPES + at->by->shape->element, &value, 1, &at->all);
 }
 
 // ---- truths and bits --------------------------------------------------------------------------
@@ -137,9 +176,17 @@ static struct viewed bits(const struct at *at, struct viewed a, struct viewed b)
 static struct viewed raised(const struct at *at, struct viewed base, struct viewed exponent) {
     int64_t n, d;
     struct viewed both[] = {base, exponent};
-    if (value_number(at->r->c, exponent, &n, &d) && n >= -8 && n <= 8 && d <= 4)
+    bool is_known = value_number(at->r->c, exponent, &n, &d) && n >= -8 && n <= 8 && d <= 4;
+    if (is_known && (!is_whole(at) || (n >= 0 && d == 1)))
         return power(at, base, n, d);
     return function(at, PRIM_POWER, both, 2);
+}
+
+// Zero times what is infinite is no number, so that is no product of which factors may be left out.
+static struct viewed multiplied(const struct at *at, struct viewed a, struct viewed b) {
+    struct viewed both[] = {a, b};
+    bool infinite = value_is_infinite(at->r->c, a.of.of) || value_is_infinite(at->r->c, b.of.of);
+    return infinite ? function(at, PRIM_MULTIPLY, both, 2) : times(at, a, b);
 }
 
 static struct viewed read_one(const struct at *at, struct viewed a) {
@@ -187,7 +234,7 @@ static struct viewed read_two(const struct at *at, struct viewed a, struct viewe
     case PRIM_SUBTRACT:
         return subtracted(at, a, b);
     case PRIM_MULTIPLY:
-        return times(at, a, b);
+        return multiplied(at, a, b);
     case PRIM_DIVIDE:
         return divided(at, a, b);
     case PRIM_REMAINDER:

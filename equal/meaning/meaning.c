@@ -16,10 +16,20 @@ struct viewed unread_value(const struct at *at, const char *why) {
 
 // ---- given ------------------------------------------------------------------------------------
 
+// Whether integers without a sign, which lie as those with one, have one that is no such.
+static bool has_beyond_signed(const struct literal *literal) {
+    for (int64_t i = 0; i < literal->n; i++)
+        if (literal->integers[i] < 0)
+            return true;
+    return false;
+}
+
 static struct viewed read_constant(const struct at *at) {
     const struct literal *literal = at->by->attributes->literal;
     struct calculus *c = at->r->c;
     enum element element = at->by->shape->element;
+    if (element == ELEMENT_TYPE_U64 && has_beyond_signed(literal))
+        return unread_value(at, "numbers of 64 bits without a sign are too large");
     if (literal->n > 1)
         return value_array(c, literal, &at->all);
     if (literal->integers)

@@ -32,6 +32,7 @@ static bool counts(enum primitive primitive) {
     case PRIM_ABS:
     case PRIM_POWER:
     case PRIM_IOTA:
+    case PRIM_CONVOLUTION:
     case PRIM_DOT:
     case PRIM_REDUCE:
     case PRIM_REDUCE_WINDOW:

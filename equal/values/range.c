@@ -58,14 +58,9 @@ static struct bounds smaller(struct bounds a, struct bounds b) {
     return times(larger(times(a, -1), times(b, -1)), -1);
 }
 
-// What all three say of a clamped number: the limits hold where they are known.
+// The smaller of the largest and of the larger of the least and the number: where the least is above the largest, that.
 static struct bounds clamped(struct bounds low, struct bounds of, struct bounds high) {
-    struct bounds made = of;
-    if (low.below && (!made.below || made.least < low.least))
-        made.below = true, made.least = low.least;
-    if (high.above && (!made.above || made.largest > high.largest))
-        made.above = true, made.largest = high.largest;
-    return made;
+    return smaller(larger(of, low), high);
 }
 
 static struct bounds bounds_of(struct calculus *c, struct scaled of, int depth);

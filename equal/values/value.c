@@ -107,6 +107,8 @@ static bool simplest(long double low, long double high, struct fraction *of) {
 
 bool value_is_infinite(const struct calculus *c, struct term term) {
     double number;
+    if (term_kind(&c->terms, term) == KIND_ARRAY)
+        return value_attributes(c, term)[0] == ARRAY_INFINITE;
     if (term_kind(&c->terms, term) != KIND_NUMBER)
         return false;
     memcpy(&number, value_attributes(c, term), sizeof number);
@@ -261,6 +263,13 @@ static bool is_affine(const struct literal *literal, const struct coordinates *a
     return affine_normal(index);
 }
 
+static enum array_numbers numbers_of(const struct literal *literal) {
+    for (int64_t i = 0; literal->reals && i < literal->n; i++)
+        if (!isfinite(literal->reals[i]))
+            return ARRAY_INFINITE;
+    return literal->reals ? ARRAY_REAL : ARRAY_WHOLE;
+}
+
 struct viewed value_array(struct calculus *c, const struct literal *literal,
                           const struct coordinates *all) {
     struct affine index;
@@ -273,7 +282,7 @@ struct viewed value_array(struct calculus *c, const struct literal *literal,
     view_all(&own, &space, &view);
     const void *bytes = literal->reals ? (const void *)literal->reals : literal->integers;
     uint32_t numbers = intern(&c->terms.attributes, bytes, (uint32_t)literal->n * 8, NULL);
-    int64_t words[MAX_DIMENSIONS + 2] = {literal->reals != NULL, numbers};
+    int64_t words[MAX_DIMENSIONS + 2] = {numbers_of(literal), numbers};
     memcpy(&words[2], space.sizes, space.n * sizeof *words);
     struct term term =
         term_leaf(&c->builder, KIND_ARRAY, value_words(c, words, space.n + 2), false, 0);

@@ -84,6 +84,13 @@ struct normal_forms {
     struct viewed (*exponential)(struct calculus *, struct viewed, const struct coordinates *);
 };
 
+// What the numbers of a KIND_ARRAY are: the first of its attributes.
+enum array_numbers {
+    ARRAY_WHOLE,
+    ARRAY_REAL,
+    ARRAY_INFINITE, // or none: of reals, of which at least one is
+};
+
 struct operand; // join.h
 struct opened;  // join.c
 
