@@ -6,6 +6,7 @@
 #include "equal/hlo/read.h"
 #include "equal/meaning/meaning.h"
 #include "equal/residues/residues.h"
+#include "equal/values/range.h"
 #include "equal/values/together.h"
 #include "equal/values/turns.h"
 #include "ir/check.h"
@@ -157,6 +158,25 @@ static const struct meaning *read_parameters(struct proof *p, const struct graph
     return made;
 }
 
+// Bounds of few bits are those of the type; what is assumed says more.
+static struct bounds bounds_of_input(const struct proof *p, uint32_t parameter) {
+    enum element element = p->pairing->parameters[parameter].shape->element;
+    struct bounds bounds = {0};
+    if (element_rows[element].kind == NUMBER_UNSIGNED)
+        bounds.below = true;
+    if (element_rows[element].bits < 32)
+        bounds = value_bounds_of_type(element);
+    for (uint32_t k = 0; k < p->assumptions.n; k++) {
+        const struct assumption *of = &p->assumptions.of[k];
+        if (of->parameter == parameter)
+            bounds = (struct bounds){of->least > INT64_MIN || bounds.below,
+                                     of->most < INT64_MAX || bounds.above,
+                                     of->least > INT64_MIN ? of->least : bounds.least,
+                                     of->most < INT64_MAX ? of->most : bounds.largest};
+    }
+    return bounds;
+}
+
 static void assume(struct proof *p) {
     uint32_t n = 0, number = 0;
     for (uint32_t i = 0; i < p->pairing->n_parameters; i++)
@@ -164,12 +184,7 @@ static void assume(struct proof *p) {
     struct bounds *bounds = ARENA_ARRAY(p->arena, struct bounds, n + 1);
     for (uint32_t i = 0; i < p->pairing->n_parameters; i++)
         for (uint32_t b = n_blocks(&p->pairing->parameters[i]); b > 0; b--, number++)
-            for (uint32_t k = 0; k < p->assumptions.n; k++) {
-                const struct assumption *of = &p->assumptions.of[k];
-                if (of->parameter == i)
-                    bounds[number] = (struct bounds){of->least > INT64_MIN, of->most < INT64_MAX,
-                                                     of->least, of->most};
-            }
+            bounds[number] = bounds_of_input(p, i);
     p->calculus.bounds = bounds;
 }
 

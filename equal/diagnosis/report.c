@@ -180,6 +180,8 @@ static const struct array_layout *find_unbounded(const struct reporting *r) {
             continue;
         int64_t block = (int64_t)node->key->attributes - 1;
         const struct array_layout *input = parameter_of(r->pairing, block);
+        if (!input)
+            continue;
         enum number_kind kind = element_rows[input->shape->element].kind;
         const struct bounds *bounds = &c->bounds[block];
         if ((kind == NUMBER_INTEGER && !(bounds->below && bounds->above)) ||

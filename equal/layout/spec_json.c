@@ -304,6 +304,8 @@ static bool read_devices(const struct spec_reader *r, struct item lists, struct 
     const struct json_place *at = lists.at->first;
     group->n_lists = (uint32_t)json_array_size(lists.json);
     group->size = (uint32_t)json_array_size(json_array_get(lists.json, 0));
+    if ((int64_t)group->n_lists * group->size > MAX_GRAPH_DEVICES)
+        return refuse(r, lists, devices_form, "a group has more devices than there may be");
     int64_t *devices = ARENA_ARRAY(r->arena, int64_t, (size_t)group->n_lists * group->size);
     for (uint32_t i = 0; i < group->n_lists; i++) {
         struct item list = listed(lists, i, &at);

@@ -33,15 +33,29 @@ static bool is_whole(const struct at *at) {
     return shape_kind(operand_shape(at, 0)) != NUMBER_REAL;
 }
 
-// A function of reals, or of integers, of whose bits it depends on the type how many there are and what the first one is.
+// A function of reals, or of integers of one type: what it makes of bits depends on that.
 static struct viewed function(const struct at *at, enum primitive primitive,
                               const struct viewed *values, uint32_t n) {
     uint32_t type = is_whole(at) ? 1 + at->by->shape->element : 0;
     return value_pointwise(at->r->c, KIND_POINTWISE + (int)primitive, type, values, n, &at->all);
 }
 
-// By zero: of integers with a sign all bits are set. Of those without one it would have to be known how many there are.
+// A function of which nothing is known but which it is.
+static struct viewed unknown_function(const struct at *at) {
+    struct viewed operands[3];
+    CHECK(at->by->n_operands <= 3);
+    for (uint32_t i = 0; i < at->by->n_operands; i++)
+        operands[i] = operand_value(at, i);
+    uint32_t which = (uint32_t)at->by->primitive << 8 | (uint32_t)at->by->attributes->direction;
+    return value_pointwise(at->r->c, KIND_POINTWISE + PRIM_OPAQUE, which, operands,
+                           at->by->n_operands, &at->all);
+}
+
+// By zero: of integers with a sign all bits are set; of those without one that is the largest, and is left as it is; what
+// reals are is no number.
 static struct viewed divided(const struct at *at, struct viewed a, struct viewed b) {
+    if (!is_whole(at) && value_is_zero(at->r->c, b))
+        return unknown_function(at);
     if (!is_whole(at))
         return times(at, a, power(at, b, -1, 1));
     if (value_is_zero(at->r->c, b) && shape_kind(at->by->shape) == NUMBER_INTEGER)
@@ -93,63 +107,16 @@ static struct viewed compared(const struct at *at, struct viewed a, struct viewe
     }
 }
 
-// Whether integers of the second type have all values of the first.
-static bool holds_all(const struct element_row *to, const struct element_row *from) {
-    if (from->kind == NUMBER_TRUTH)
-        return true;
-    if (from->kind == to->kind)
-        return to->bits >= from->bits;
-    return from->kind == NUMBER_UNSIGNED && to->bits > from->bits;
-}
-
-// Whether it is what unsigned integers wrapped around to, and so none that a program counts.
-static bool has_wrapped(const struct at *at, struct viewed value) {
-    int kind = term_kind(&at->r->c->terms, value.of.of);
-    return kind == KIND_POINTWISE + PRIM_SUBTRACT || kind == KIND_POINTWISE + PRIM_NEGATE ||
-           kind == KIND_POINTWISE + PRIM_CONVERT;
-}
-
-// An integer of another type, where that may lack it.
-static struct viewed cast_integer(const struct at *at, struct viewed value) {
-    enum element element = at->by->shape->element;
-    const struct element_row *to = &element_rows[element];
-    const struct element_row *from = &element_rows[operand_shape(at, 0)->element];
-    if (holds_all(to, from))
-        return value;
-    struct bounds bounds = value_bounds(at->r->c, value);
-    bool is_negative = to->kind == NUMBER_UNSIGNED && !(bounds.below && bounds.least >= 0);
-    bool changes_sign = to->kind == NUMBER_INTEGER && from->kind == NUMBER_UNSIGNED;
-    if (is_negative || may_wrap(at->r->c, value, element) ||
-        (changes_sign && has_wrapped(at, value)))
-        return value_in_type(at->r->c, value, element, &at->all);
-    return value;
-}
-
-static bool is_integer(enum number_kind kind) {
-    return kind == NUMBER_INTEGER || kind == NUMBER_UNSIGNED;
-}
-
 static struct viewed converted(const struct at *at, struct viewed value) {
-    struct calculus *c = at->r->c;
     enum number_kind from = shape_kind(operand_shape(at, 0)), to = shape_kind(at->by->shape);
-    struct affine index;
-    int64_t denominator;
     if (to == NUMBER_TRUTH && from != NUMBER_TRUTH) {
-        struct viewed zero = value_test(c, KIND_IS_ZERO, value, from != NUMBER_REAL, &at->all);
-        return value_not(c, zero, &at->all);
+        struct viewed zero =
+            value_test(at->r->c, KIND_IS_ZERO, value, from != NUMBER_REAL, &at->all);
+        return value_not(at->r->c, zero, &at->all);
     }
-    if (is_integer(from) && is_integer(to))
-        return cast_integer(at, value);
-    bool whole = value_as_index(c, value, &index, &denominator) && denominator == 1;
-    if (from != NUMBER_REAL || to == NUMBER_REAL)
-        return value;
-    struct bounds bounds = value_bounds(c, value);
-    bool is_there = to != NUMBER_UNSIGNED || (bounds.below && bounds.least >= 0);
-    if (whole && is_there && !may_wrap(c, value, at->by->shape->element))
-        return value;
-    // What is too large becomes the largest, and does not wrap around.
-    return value_pointwise(c, KIND_POINTWISE + PRIM_CONVERT,
-                           1 + N_ELEMENT_TYPES + at->by->shape->element, &value, 1, &at->all);
+    if (from == NUMBER_REAL && to != NUMBER_REAL)
+        return cast_real(at, value);
+    return to == NUMBER_INTEGER || to == NUMBER_UNSIGNED ? cast_integer(at, value) : value;
 }
 
 // ---- truths and bits --------------------------------------------------------------------------
@@ -279,17 +246,6 @@ static bool is_of_a_ring(enum primitive primitive) {
     default:
         return false;
     }
-}
-
-// A function of which nothing is known but which it is.
-static struct viewed unknown_function(const struct at *at) {
-    struct viewed operands[3];
-    CHECK(at->by->n_operands <= 3);
-    for (uint32_t i = 0; i < at->by->n_operands; i++)
-        operands[i] = operand_value(at, i);
-    uint32_t which = (uint32_t)at->by->primitive << 8 | (uint32_t)at->by->attributes->direction;
-    return value_pointwise(at->r->c, KIND_POINTWISE + PRIM_OPAQUE, which, operands,
-                           at->by->n_operands, &at->all);
 }
 
 bool read_elements(const struct at *at, struct viewed *made) {

@@ -5,12 +5,6 @@
 #include "equal/graph/window.h"
 #include "equal/meaning/read.h"
 
-// Whether numbers of one type are in the other what they are in their own: reals are, integers if it has as many bits.
-static bool holds_all_of(const struct array_shape *shape, const struct array_shape *own) {
-    const struct element_row *to = &element_rows[shape->element], *of = &element_rows[own->element];
-    return to->kind == of->kind && (to->kind == NUMBER_REAL || to->bits >= of->bits);
-}
-
 // XLA copies what regions make, and sums narrow types in wider ones. Other casts, from those of its parameters, are none of
 // these.
 static const struct instruction *behind_casts(const struct computation *of,
@@ -20,7 +14,7 @@ static const struct instruction *behind_casts(const struct computation *of,
         const struct instruction *from = by->n_operands == 1 ? graph_operand(of, by, 0) : NULL;
         bool moves = by->primitive == PRIM_COPY || by->primitive == PRIM_CONVERT;
         if (!from || !moves || by->shape->is_tuple || from->shape->is_tuple ||
-            !holds_all_of(from->shape, own))
+            !element_holds(from->shape->element, own->element))
             return by;
         by = from;
     }

@@ -74,13 +74,17 @@ bool made_of_dissolved(struct calculus *c, const struct element_function *functi
         return false;
     struct viewed *values = ARENA_ARRAY(&c->scratch, struct viewed, n + 1);
     any = false;
+    for (uint32_t i = 0; i < n; i++) // before their room is used again
+        values[i] = value_of_operand(c, &operands[i]);
     for (uint32_t i = 0; i < n; i++) {
-        struct scaled of = {operands[i].of, operands[i].scale};
-        bool flat = term_kind(&c->terms, of.of) == KIND_FLAT;
-        if (flat && read_flat(c, of, &operands[i].view, &values[i]))
-            any = true;
-        else
-            values[i] = value_of_operand(c, &operands[i]);
+        struct view view;
+        struct viewed read;
+        view_get(&c->views, values[i].view, &view);
+        if (term_kind(&c->terms, values[i].of.of) != KIND_FLAT ||
+            !read_flat(c, values[i].of, &view, &read))
+            continue;
+        values[i] = read;
+        any = true;
     }
     if (!any || c->dissolving == MOST_DISSOLVING)
         return false;

@@ -3,7 +3,7 @@
 
 #include "equal/values/make.h"
 
-enum { MOST_PARTS = 64, MOST_DEPTH = 12 };
+enum { MOST_PARTS = 64, MOST_DEPTH = 12, MOST_ASKED = 4096 };
 
 static struct bounds add_bounds(struct bounds a, struct bounds b) {
     struct bounds sum = {.below = a.below && b.below, .above = a.above && b.above};
@@ -37,6 +37,21 @@ static struct bounds multiplied(struct bounds a, struct bounds b) {
 
 static struct bounds between(int64_t least, int64_t largest) {
     return (struct bounds){true, true, least, largest};
+}
+
+struct bounds value_bounds_of_type(enum element element) {
+    const struct element_row *of = &element_rows[element];
+    struct bounds bounds = {0};
+    if (of->kind == NUMBER_TRUTH)
+        return between(0, 1);
+    bounds.below = of->kind == NUMBER_UNSIGNED || (of->kind == NUMBER_INTEGER && of->bits < 64);
+    bounds.above = (of->kind == NUMBER_UNSIGNED || of->kind == NUMBER_INTEGER) && of->bits < 64;
+    if (!bounds.above)
+        return bounds;
+    int64_t half = INT64_C(1) << (of->bits - 1);
+    bounds.least = of->kind == NUMBER_UNSIGNED ? 0 : -half;
+    bounds.largest = bounds.least + 2 * (half - 1) + 1;
+    return bounds;
 }
 
 // Either of two.
@@ -191,6 +206,9 @@ static struct bounds kind_bounds(struct calculus *c, struct term of, int depth) 
         return larger(part_bounds(c, of, 0, depth), part_bounds(c, of, 1, depth));
     case KIND_POINTWISE + PRIM_MINIMUM:
         return smaller(part_bounds(c, of, 0, depth), part_bounds(c, of, 1, depth));
+    case KIND_POINTWISE + PRIM_CONVERT: // 1 and the type, or behind these of reals
+        return key->attributes ? value_bounds_of_type((key->attributes - 1) % N_ELEMENT_TYPES)
+                               : made;
     case KIND_FLAT:
         return viewed_bounds(c, of, depth);
     default:
@@ -200,7 +218,8 @@ static struct bounds kind_bounds(struct calculus *c, struct term of, int depth) 
 
 static struct bounds bounds_of(struct calculus *c, struct scaled of, int depth) {
     const struct scale *scale = scale_get(&c->terms, of.scale);
-    if (!scale_is_fraction(scale) || scale->denominator != 1 || depth > MOST_DEPTH)
+    if (!scale_is_fraction(scale) || scale->denominator != 1 || depth > MOST_DEPTH ||
+        c->bounds_asked++ > MOST_ASKED)
         return (struct bounds){0};
     return times(kind_bounds(c, of.of, depth), scale->numerator);
 }
@@ -211,6 +230,7 @@ struct bounds value_bounds(struct calculus *c, struct viewed value) {
     if (value_as_index(c, value, &index, &denominator))
         return denominator == 1 ? between(affine_least(&index), affine_largest(&index))
                                 : (struct bounds){0};
+    c->bounds_asked = 0;
     return bounds_of(c, value.of, 0);
 }
 

@@ -4,6 +4,8 @@
 
 #include "equal/values/value.h"
 
+// The least and the largest integer of a type, or truth; of reals, and of what has more bits than are counted, none.
+struct bounds value_bounds_of_type(enum element);
 // Bounds of a value of integers. What is not known has none.
 struct bounds value_bounds(struct calculus *, struct viewed);
 // Whether integers are never zero: they lie on one side of it, or are the difference of one digit turned by different

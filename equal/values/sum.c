@@ -193,12 +193,15 @@ static bool join_tested(struct summing *s, const struct coordinates *all) {
 // What the sum is a multiple of: the scale of the summand whose term was made first, and of scalars those that all
 // have. That summand stays when others come, as those of each layer do beside what a model began with, so that scales
 // do not grow with the number of layers.
-static scale_id outer_scale(struct terms *terms, const struct viewed *items, uint32_t n) {
-    const struct viewed *first = &items[0];
-    for (uint32_t i = 1; i < n; i++)
-        if (items[i].of.of.node < first->of.of.node)
-            first = &items[i];
-    scale_id outer = first->of.scale;
+static scale_id outer_scale(struct terms *terms, const struct viewed *items,
+                            const struct part *parts, uint32_t n) {
+    uint32_t first = 0;
+    for (uint32_t i = 1; i < n; i++) {
+        uint32_t own = items[i].of.of.node, least = items[first].of.of.node;
+        if (own < least || (own == least && parts[i].node < parts[first].node))
+            first = i;
+    }
+    scale_id outer = items[first].of.scale;
     for (uint32_t i = 0; i < n; i++)
         outer = scale_common(terms, outer, items[i].of.scale);
     return outer;
@@ -224,8 +227,9 @@ static void sort_parts(struct part *parts, uint32_t n) {
 static struct viewed sum_term(struct calculus *c, const struct viewed *items, uint32_t n,
                               const struct joined *joined) {
     struct part *parts = ARENA_ARRAY(&c->scratch, struct part, n);
-    scale_id outer = outer_scale(&c->terms, items, n), inverse = scale_invert(&c->terms, outer);
     joined_parts(c, items, n, &joined->space, parts);
+    scale_id outer = outer_scale(&c->terms, items, parts, n);
+    scale_id inverse = scale_invert(&c->terms, outer);
     for (uint32_t i = 0; i < n; i++) {
         bool same = parts[i].scale == outer;
         parts[i].scale = same ? SCALE_ONE : scale_multiply(&c->terms, parts[i].scale, inverse);
@@ -339,7 +343,8 @@ static struct viewed finish(struct summing *s, const struct coordinates *all) {
         return value_scaled(c, value_index(c, &s->index), 1, s->denominator);
     add_index_items(s);
     scale_id scalars = pull_scalars(s);
-    return times_scalars(c, finish_items(s, all), scalars);
+    struct viewed made = times_scalars(c, finish_items(s, all), scalars);
+    return s->failed ? value_unknown(c, all) : made;
 }
 
 struct viewed normal_sum(struct calculus *c, const struct viewed *values, uint32_t n,

@@ -128,6 +128,7 @@ struct calculus {
     struct intern pushed_keys; // terms with views that do not stand outside of them, and
     struct viewed *pushed;     // what they are
     uint32_t n_pushed, cap_pushed;
+    uint32_t bounds_asked; // in one question for bounds (range.c)
     struct opened *opened; // what part_value answered last
     struct operand *room;  // of operand_room (join.c)
     uint32_t cap_room;
