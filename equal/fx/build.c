@@ -94,6 +94,21 @@ static enum element number_type(enum element element) {
                                                                           : element;
 }
 
+// The integer of a type that a number is. Where the type has no sign PyTorch takes a negative one for the type's as
+// often as there are; any other number that the type does not have it refuses.
+static bool as_integer(enum element element, double number, int64_t *integer) {
+    int bits = element_rows[element].bits;
+    bool is_unsigned = fx_kind(element) == NUMBER_UNSIGNED;
+    double most = ldexp(1, is_unsigned ? bits : bits - 1) - 1;
+    double least = !is_unsigned ? -most - 1 : bits < 64 ? -most : 0;
+    if (!(fabs(number) < 0x1p62 && number >= least && number <= most) || trunc(number) != number)
+        return false;
+    *integer = (int64_t)number;
+    if (is_unsigned && number < 0)
+        *integer += INT64_C(1) << bits;
+    return true;
+}
+
 uint32_t fx_number(struct call *c, enum element element, double number) {
     struct instruction_attributes *with = fx_attributes(c);
     struct literal *literal = ARENA_NEW(c->r->s.arena, struct literal);
@@ -104,11 +119,8 @@ uint32_t fx_number(struct call *c, enum element element, double number) {
         double kept = element == ELEMENT_TYPE_F32 ? (double)(float)number : number;
         literal->reals = arena_copy(c->r->s.arena, &kept, sizeof kept);
     } else {
-        bool is_counted = fabs(number) < 0x1p62;
-        int64_t kept = fx_kind(element) == NUMBER_TRUTH ? number != 0
-                       : is_counted                     ? (int64_t)number
-                                                        : 0;
-        if (!is_counted)
+        int64_t kept = number != 0;
+        if (fx_kind(element) != NUMBER_TRUTH && !as_integer(element, number, &kept))
             return NOT_BUILT;
         literal->integers = arena_copy(c->r->s.arena, &kept, sizeof kept);
     }

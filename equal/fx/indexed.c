@@ -76,7 +76,9 @@ uint32_t fx_build_embedding_backward(struct call *c) {
     if (indices == NOT_BUILT || !fx_integer(c, 2, 0, &rows) || !fx_integer(c, 3, -1, &padding) ||
         !fx_truth(c, 4, false, &is_scaled) || is_scaled || rows < 0)
         return NOT_BUILT;
-    if (padding >= 0) { // becomes the number of no row
+    if (padding >= 0) { // becomes the number of no row, which a type without a sign does not have
+        if (fx_kind(fx_element(c, indices)) == NUMBER_UNSIGNED)
+            return NOT_BUILT;
         uint32_t is_padding =
             fx_compare(c, DIRECTION_EQ, indices, fx_like(c, indices, (double)padding));
         indices = fx_select(c, is_padding, fx_like(c, indices, -1), indices);

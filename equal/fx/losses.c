@@ -27,6 +27,7 @@ static bool classes_given(struct call *c, uint32_t logarithms, uint32_t i, struc
     if (rank < 1 || rank > 2 || fx_shape(c, target)->rank != rank - 1)
         return false;
     enum element element = fx_element(c, logarithms);
+    target = fx_convert(c, target, ELEMENT_TYPE_S64); // its type may not have what is ignored
     uint32_t counts = fx_compare(c, DIRECTION_NE, target, fx_like(c, target, (double)ignored));
     k->is_class = fx_is_index(c, target, sizes.of[rank - 1]);
     if (ignored >= 0) {
