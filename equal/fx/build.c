@@ -95,13 +95,13 @@ static enum element number_type(enum element element) {
 }
 
 // The integer of a type that a number is. Where the type has no sign PyTorch takes a negative one for the type's as
-// often as there are; any other number that the type does not have it refuses.
+// often as there are; any other number that the type does not have it refuses. From 2^53 on a double stands for several.
 static bool as_integer(enum element element, double number, int64_t *integer) {
     int bits = element_rows[element].bits;
     bool is_unsigned = fx_kind(element) == NUMBER_UNSIGNED;
     double most = ldexp(1, is_unsigned ? bits : bits - 1) - 1;
     double least = !is_unsigned ? -most - 1 : bits < 64 ? -most : 0;
-    if (!(fabs(number) < 0x1p62 && number >= least && number <= most) || trunc(number) != number)
+    if (!(fabs(number) < 0x1p53 && number >= least && number <= most) || trunc(number) != number)
         return false;
     *integer = (int64_t)number;
     if (is_unsigned && number < 0)
