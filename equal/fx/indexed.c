@@ -93,7 +93,7 @@ static uint32_t from_the_front(struct call *c, uint32_t indices, int64_t size) {
 }
 
 // The one array of whole numbers in a list of indices, and for which dimension it is. False: there are none or more,
-// or truths, which is not followed.
+// or a mask, of truths or as PyTorch has it of uint8, which is not followed.
 static bool one_index(struct call *c, const struct argument *list, uint32_t rank, uint32_t *indices,
                       uint32_t *at) {
     uint32_t n = 0;
@@ -108,7 +108,8 @@ static bool one_index(struct call *c, const struct argument *list, uint32_t rank
         *indices = fx_array(c, 1);
         *at = k;
         n++;
-        if (*indices == NOT_BUILT || !is_whole(fx_element(c, *indices)))
+        if (*indices == NOT_BUILT || !is_whole(fx_element(c, *indices)) ||
+            fx_element(c, *indices) == ELEMENT_TYPE_U8)
             return false;
     }
     return n == 1;
