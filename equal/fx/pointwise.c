@@ -127,6 +127,15 @@ uint32_t fx_build_masked_fill(struct call *c) {
     return fx_convert(c, made, element);
 }
 
+// Whether a bound is of the array's sort of numbers: else PyTorch clamps numbers of another type.
+static bool keeps_type(struct call *c, uint32_t array, uint32_t bound) {
+    enum element element = fx_element(c, array);
+    if (fx_is_array(c, bound))
+        return element == fx_element(c, fx_array(c, bound));
+    return fx_kind(element) == NUMBER_REAL ||
+           (fx_kind(element) != NUMBER_TRUTH && c->of[bound]->kind != ARGUMENT_REAL);
+}
+
 uint32_t fx_build_clamp(struct call *c) {
     uint32_t made = fx_array(c, 0);
     static const enum primitive against[] = {PRIM_MAXIMUM, PRIM_MINIMUM};
@@ -134,7 +143,7 @@ uint32_t fx_build_clamp(struct call *c) {
         struct sizes sizes = fx_sizes(c, made);
         if (!c->of[i + 1])
             continue;
-        if (fx_is_array(c, i + 1) && fx_element(c, made) != fx_element(c, fx_array(c, i + 1)))
+        if (!keeps_type(c, made, i + 1))
             return NOT_BUILT;
         made = fx_binary(c, against[i], made, fx_fitted(c, i + 1, fx_element(c, made), &sizes));
     }
