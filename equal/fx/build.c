@@ -130,12 +130,16 @@ uint32_t fx_number(struct call *c, enum element element, double number) {
     return fx_emit(c, PRIM_CONSTANT, fx_shape_of(c, element, &none), NULL, 0, with);
 }
 
-uint32_t fx_full(struct call *c, enum element element, double number, const struct sizes *sizes) {
-    uint32_t scalar = fx_number(c, element, number);
+static uint32_t everywhere(struct call *c, enum element element, uint32_t scalar,
+                           const struct sizes *sizes) {
     return sizes->rank == 0 && scalar != NOT_BUILT && fx_element(c, scalar) == element
                ? scalar
                : fx_emit(c, PRIM_BROADCAST, fx_shape_of(c, element, sizes), &scalar, 1,
                          c->r->no_attributes);
+}
+
+uint32_t fx_full(struct call *c, enum element element, double number, const struct sizes *sizes) {
+    return everywhere(c, element, fx_number(c, element, number), sizes);
 }
 
 uint32_t fx_like(struct call *c, uint32_t array, double number) {
@@ -143,6 +147,18 @@ uint32_t fx_like(struct call *c, uint32_t array, double number) {
         return NOT_BUILT;
     struct sizes sizes = fx_sizes(c, array);
     return fx_full(c, fx_element(c, array), number, &sizes);
+}
+
+// Written in double precision where single would round it.
+uint32_t fx_count(struct call *c, uint32_t array, double count) {
+    if (array == NOT_BUILT || !(fabs(count) < 0x1p53))
+        return NOT_BUILT;
+    struct sizes sizes = fx_sizes(c, array);
+    enum element element = fx_element(c, array);
+    if (fx_kind(element) != NUMBER_REAL || (double)(float)count == count)
+        return fx_full(c, element, count, &sizes);
+    uint32_t exact = fx_number(c, ELEMENT_TYPE_F64, count);
+    return everywhere(c, element, fx_convert(c, exact, number_type(element)), &sizes);
 }
 
 // One digit of the device's number, of which numbers by device may be a multiple.
@@ -428,7 +444,8 @@ uint32_t fx_mean(struct call *c, uint32_t array, uint32_t dimensions, bool keeps
     struct sizes sizes = fx_sizes(c, array);
     for (uint32_t k = 0; k < sizes.rank; k++)
         n *= dimensions >> k & 1 ? (double)sizes.of[k] : 1;
-    return fx_binary_number(c, PRIM_DIVIDE, fx_reduce(c, PRIM_ADD, array, dimensions, keeps), n);
+    uint32_t sum = fx_reduce(c, PRIM_ADD, array, dimensions, keeps);
+    return fx_binary(c, PRIM_DIVIDE, sum, fx_count(c, sum, n));
 }
 
 // Appends the dimensions of a factor that neither list names.

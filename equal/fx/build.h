@@ -18,6 +18,8 @@ uint32_t fx_region(struct call *, enum primitive, enum element);
 uint32_t fx_number(struct call *, enum element, double);
 uint32_t fx_full(struct call *, enum element, double, const struct sizes *);
 uint32_t fx_like(struct call *, uint32_t array, double); // everywhere this number
+// Everywhere how many there are of something, which is not rounded as a number of the program is.
+uint32_t fx_count(struct call *, uint32_t array, double);
 // The device's own of these numbers, as 64 bits.
 uint32_t fx_by_rank(struct call *, const int64_t *);
 uint32_t fx_iota(struct call *, enum element, const struct sizes *, uint32_t dimension);

@@ -223,11 +223,11 @@ static uint32_t variance(struct call *c, uint32_t *mean) {
     uint32_t away = fx_binary(c, PRIM_SUBTRACT, x, fx_expand(c, middle, &sizes));
     uint32_t sum =
         fx_reduce(c, PRIM_ADD, fx_binary(c, PRIM_MULTIPLY, away, away), dimensions, keeps);
-    if (sum == NOT_BUILT)
+    if (sum == NOT_BUILT || correction > n)
         return NOT_BUILT;
     struct sizes kept = fx_sizes(c, sum);
     *mean = fx_reshape(c, middle, &kept);
-    return fx_binary_number(c, PRIM_DIVIDE, sum, n - correction);
+    return fx_binary(c, PRIM_DIVIDE, sum, fx_count(c, sum, n - correction));
 }
 
 uint32_t fx_build_var(struct call *c) {

@@ -119,7 +119,8 @@ uint32_t fx_build_mse_loss_backward(struct call *c) {
     struct sizes sizes = fx_sizes(c, away);
     double n = reduction == REDUCTION_MEAN ? (double)fx_shape(c, away)->n_elements : 1;
     uint32_t back = fx_binary(c, PRIM_MULTIPLY, away, fx_fitted(c, 0, fx_element(c, away), &sizes));
-    return fx_binary_number(c, PRIM_DIVIDE, fx_binary_number(c, PRIM_MULTIPLY, back, 2), n);
+    back = fx_binary_number(c, PRIM_MULTIPLY, back, 2);
+    return fx_binary(c, PRIM_DIVIDE, back, fx_count(c, back, n));
 }
 
 // mse_loss(x, target, reduction)
