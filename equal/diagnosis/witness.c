@@ -1,6 +1,6 @@
 // Inputs drawn at random in several manners, until one shows a difference: reals of either sign, positive ones, which make
 // numbers where others make none, and larger ones; integers among those that are assumed, or small ones, evenly or at
-// their bounds, where what is masked or clamped lies.
+// their bounds, where what is masked or clamped lies, or among all that types of few bits have, where these wrap around.
 #include "equal/diagnosis/witness.h"
 
 #include <math.h>
@@ -9,11 +9,13 @@ enum { LARGEST_INTEGER = 4 };
 
 static const struct manner {
     bool positive, at_bounds;
+    bool wide; // all that types of few bits have; passed over where there are no such integers
     double size;
 } manners[] = {
     {.size = 1},
     {.size = 1, .at_bounds = true},
     {.size = 1, .positive = true},
+    {.size = 1, .at_bounds = true, .wide = true},
     {.size = 3, .at_bounds = true},
 };
 
@@ -28,6 +30,13 @@ static double draw_real(uint64_t *state, const struct manner *manner) {
     return manner->size * (manner->positive ? 0.05 + 0.95 * unit : 2 * unit - 1);
 }
 
+// Whether it has integers of so few bits that they wrap around. More bits hold whatever programs count with them: of these
+// most are of no use as what they are meant for, as rows of a table.
+static bool wraps(enum element element) {
+    enum number_kind kind = element_rows[element].kind;
+    return (kind == NUMBER_INTEGER || kind == NUMBER_UNSIGNED) && element_rows[element].bits < 32;
+}
+
 static int64_t draw_integer(uint64_t *state, int64_t least, uint64_t count, bool at_bounds) {
     uint64_t drawn = draw(state);
     if (at_bounds && (drawn >> 32) % 2)
@@ -36,17 +45,40 @@ static int64_t draw_integer(uint64_t *state, int64_t least, uint64_t count, bool
 }
 
 // Where the least is not said but the largest is, negative ones are drawn, too: they are masked.
-static struct assumption range_of(const struct assumptions *assumptions, uint32_t parameter) {
+static void close_range(struct assumption *range) {
+    if (range->least == INT64_MIN)
+        range->least = range->most < 0            ? range->most - LARGEST_INTEGER
+                       : range->most == INT64_MAX ? 0
+                                                  : -1;
+    if (range->most == INT64_MAX)
+        range->most = range->least + LARGEST_INTEGER;
+}
+
+// The numbers of the type that are within the range; where there are none it stays.
+static void clip_to_type(struct assumption *range, enum element element) {
+    bool is_unsigned = element_rows[element].kind == NUMBER_UNSIGNED;
+    int bits = element_rows[element].bits;
+    int64_t most = (INT64_C(1) << (is_unsigned ? bits : bits - 1)) - 1;
+    int64_t least = is_unsigned ? 0 : -most - 1;
+    if (range->most < least || range->least > most)
+        return;
+    if (range->least < least)
+        range->least = least;
+    if (range->most > most)
+        range->most = most;
+}
+
+static struct assumption range_of(const struct assumptions *assumptions, uint32_t parameter,
+                                  enum element element, bool wide) {
     struct assumption range = {.least = INT64_MIN, .most = INT64_MAX};
     for (uint32_t i = 0; i < assumptions->n; i++)
         if (assumptions->of[i].parameter == parameter)
             range = assumptions->of[i];
-    if (range.least == INT64_MIN)
-        range.least = range.most < 0            ? range.most - LARGEST_INTEGER
-                      : range.most == INT64_MAX ? 0
-                                                : -1;
-    if (range.most == INT64_MAX)
-        range.most = range.least + LARGEST_INTEGER;
+    if (wide && wraps(element))
+        clip_to_type(&range, element);
+    close_range(&range);
+    if (wraps(element))
+        clip_to_type(&range, element);
     return range;
 }
 
@@ -79,6 +111,13 @@ static bool is_too_large(const struct pairing *pairing) {
         bytes += 8 * pairing->parameters[i].shape->n_elements;
     }
     return bytes > MAX_INTERPRETED_BYTES / 4;
+}
+
+static bool any_wraps(const struct pairing *pairing) {
+    for (uint32_t i = 0; i < pairing->n_parameters; i++)
+        if (wraps(pairing->parameters[i].shape->element))
+            return true;
+    return false;
 }
 
 enum infinity { FINITE, MINUS_INFINITY, PLUS_INFINITY, NO_NUMBER };
@@ -176,13 +215,20 @@ struct witness find_witness(const struct pairing *pairing, const struct graph *o
     bool fits = !is_too_large(pairing);
     witness.infinities = writes_infinities(one, arena) || writes_infinities(many, arena);
     for (size_t manner = 0; manner < sizeof manners / sizeof *manners && fits; manner++) {
+        bool wide = manners[manner].wide;
+        if (wide && !any_wraps(pairing))
+            continue;
         const struct array **wholes =
             ARENA_ARRAY(arena, const struct array *, pairing->n_parameters + 1);
-        for (uint32_t i = 0; i < pairing->n_parameters; i++)
-            wholes[i] = draw_array(pairing->parameters[i].shape, range_of(assumptions, i),
-                                   &manners[manner], &state, arena);
+        for (uint32_t i = 0; i < pairing->n_parameters; i++) {
+            const struct array_shape *shape = pairing->parameters[i].shape;
+            struct assumption range = range_of(assumptions, i, shape->element, wide);
+            wholes[i] = draw_array(shape, range, &manners[manner], &state, arena);
+        }
         struct comparison comparison = {0};
         if (!compare_programs(pairing, one, many, wholes, observers, arena, &comparison)) {
+            if (wide) // as where it says how many turns a loop has
+                continue;
             witness.why = comparison.why;
             return witness;
         }
@@ -193,7 +239,7 @@ struct witness find_witness(const struct pairing *pairing, const struct graph *o
         witness.relative = comparison.relative;
         // What is no number because others became too large, or were negative, shows nothing.
         if (isinf(comparison.greatest.relative) && !manners[manner].positive &&
-            (!witness.infinities || manners[manner].size > 1))
+            (!witness.infinities || manners[manner].size > 1 || wide))
             continue;
         witness.kind =
             comparison.greatest.relative > LEAST_DIFFERENCE ? WITNESS_DIFFERENT : WITNESS_SAME;
