@@ -34,11 +34,9 @@ static struct viewed read_constant(const struct at *at) {
         return value_array(c, literal, &at->all);
     if (literal->integers)
         return value_fraction(c, literal->integers[0], 1);
-    unsigned significand = element == ELEMENT_TYPE_F64    ? 53
-                           : element == ELEMENT_TYPE_BF16 ? 8
-                           : element == ELEMENT_TYPE_F16  ? 11
-                                                          : 24;
-    return value_real(c, literal->reals[0], significand);
+    // Single precision is as near to a fraction as rounding is. Of fewer bits the number that they have is meant, which is
+    // far from what would be rounded to it.
+    return value_real(c, literal->reals[0], element == ELEMENT_TYPE_F64 ? 53 : 24);
 }
 
 static bool read_given(const struct at *at, struct viewed *made) {
