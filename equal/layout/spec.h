@@ -24,6 +24,7 @@
 // where results are in order. Empty texts are no specs. What a spec does not say is found as where there is none.
 //
 //   spec_json.c    reads JSON
+//   json_places.c  knows where its values stand
 //   spec_table.c   reads tables
 //   write_spec.c   writes a pairing as a table
 //   given.c        what is given: a spec, a mesh, or both
