@@ -214,10 +214,16 @@ uint32_t fx_build_scatter_add(struct call *c) {
     return fx_binary(c, PRIM_ADD, array, by_element(c, truths, values, at, at));
 }
 
+// scatter(x, dimension, indices, values or a number). Of more values than indices the first are written, which is not
+// followed.
 uint32_t fx_build_scatter(struct call *c) {
     uint32_t array = fx_array(c, 0), indices = fx_array(c, 2), at;
     if (indices == NOT_BUILT || !dimension_given(c, array, &at) ||
         !has_sizes_but(c, indices, array, at) || fx_shape(c, indices)->sizes[at] != 1)
+        return NOT_BUILT;
+    uint32_t values = fx_is_array(c, 3) ? fx_array(c, 3) : indices;
+    if (values == NOT_BUILT || !has_sizes_but(c, values, array, at) ||
+        fx_shape(c, values)->sizes[at] != 1)
         return NOT_BUILT;
     struct sizes sizes = fx_sizes(c, array);
     uint32_t truths = fx_is_index(c, indices, sizes.of[at]);

@@ -121,14 +121,34 @@ static const char *op_string(struct reader *r, struct word word) {
     return words_string(&r->strings, words_number(&r->strings, word), r->s.arena);
 }
 
-// Whether an op writes into what it is given: its name ends with one underscore.
+static bool ends_in(const char *text, size_t length, const char *end) {
+    size_t n = strlen(end);
+    return length >= n && memcmp(text + length - n, end, n) == 0;
+}
+
+// Ops of no such name that write into what they are given, as statistics that run while a model is trained.
+static const char *const writers[] = {"batch_norm", "cudnn_batch_norm", "miopen_batch_norm",
+                                      "rrelu_with_noise"};
+
+// Whether an op writes into what it is given: its name ends with one underscore, or its overload, or its name, in `out`.
 static bool writes(struct word word) {
-    const char *dot = NULL;
-    for (uint32_t i = 0; i < word.length; i++)
-        if (word.text[i] == '.' && i > 0 &&
-            memchr(word.text + i + 1, '.', word.length - i - 1) == NULL)
-            dot = word.text + i;
-    return dot && dot - word.text > 2 && dot[-1] == '_' && dot[-2] != '_';
+    const char *end = word.text + word.length, *dot = end, *name = word.text;
+    while (dot > word.text && dot[-1] != '.')
+        dot--;
+    if (dot == word.text)
+        return false;
+    size_t length = (size_t)(dot - 1 - word.text), overload = (size_t)(end - dot);
+    for (const char *at = word.text; at < dot - 1; at++)
+        name = *at == '.' ? at + 1 : name;
+    bool in_place = length > 1 && name[(dot - 1 - name) - 1] == '_' && dot[-3] != '_';
+    bool into_out = (overload == 3 && memcmp(dot, "out", 3) == 0) ||
+                    ends_in(dot, overload, "_out") || ends_in(word.text, length, "_out");
+    for (size_t i = 0; i < sizeof writers / sizeof *writers; i++)
+        into_out |= strlen(writers[i]) == (size_t)(dot - 1 - name) &&
+                    memcmp(name, writers[i], strlen(writers[i])) == 0;
+    bool legit = ends_in(word.text, length, "native_batch_norm") ||
+                 ends_in(word.text, length, "native_batch_norm_legit");
+    return in_place || into_out || legit;
 }
 
 static void add_arrays(struct reader *r, const struct argument *a, uint32_t **arrays, uint32_t *n,

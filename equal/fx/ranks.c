@@ -152,11 +152,17 @@ static bool take_names(struct reader *r, struct other_names *names, struct walk 
     return are_equal(a, b);
 }
 
-// Whether a number says where an array lies, which is no matter of values.
+// Whether a number says where an array lies, as in device(type='cuda', index=1), which is no matter of values.
 static bool is_of_device(const struct walk *w) {
-    static const char mark[] = "index=";
-    size_t length = sizeof mark - 1;
-    return (size_t)(w->at - w->begin) >= length && memcmp(w->at - length, mark, length) == 0;
+    static const char mark[] = "index=", device[] = "device(";
+    size_t length = sizeof mark - 1, before = (size_t)(w->at - w->begin);
+    if (before < length || memcmp(w->at - length, mark, length) != 0)
+        return false;
+    const char *open = w->at;
+    while (open > w->begin && open[-1] != '(' && open[-1] != '\n')
+        open--;
+    return (size_t)(open - w->begin) >= sizeof device - 1 &&
+           memcmp(open - (sizeof device - 1), device, sizeof device - 1) == 0;
 }
 
 static bool compare(struct reader *r, struct walk one, struct walk other, uint32_t rank) {

@@ -274,6 +274,10 @@ static bool resolve_devices(struct reader *r, enum primitive primitive, struct d
     if (primitive_rows[primitive].class != PRIMITIVE_COLLECTIVE)
         return true;
     bool are_replicas = r->groups.devices.are_replicas || r->groups.devices.n == 1;
+    if (r->groups.devices.are_replicas && has_attribute(draft, ATTRIBUTE_CHANNEL_ID) &&
+        (primitive == PRIM_COLLECTIVE_PERMUTE || primitive == PRIM_ALL_TO_ALL))
+        return scan_fail(&r->s, E906, at,
+                         "with a channel its numbers are of partitions, of which there is one");
     if (primitive == PRIM_COLLECTIVE_PERMUTE)
         return has_attribute(draft, ATTRIBUTE_CHANNEL_ID) || are_replicas ||
                spread_pairs(r, draft, at);
@@ -365,8 +369,12 @@ static enum primitive understood(struct reader *r, struct opcode opcode,
         return PRIM_OPAQUE;
     if (opcode.primitive == PRIM_BITCAST)
         return understood_bitcast(r, operands, shape);
-    if (opcode.primitive == PRIM_REPLICA_ID && r->groups.devices.are_replicas)
-        return PRIM_PARTITION_ID;
+    if (r->groups.devices.are_replicas) { // a graph counts its devices by partitions
+        if (opcode.primitive == PRIM_REPLICA_ID)
+            return PRIM_PARTITION_ID;
+        if (opcode.primitive == PRIM_PARTITION_ID)
+            return PRIM_REPLICA_ID;
+    }
     return opcode.primitive;
 }
 

@@ -77,8 +77,10 @@ struct bounds {
     int64_t least, most;
 };
 
-// Takes `number < it`, or `number > it`, in.
+// Takes `number < it`, or `number > it`, in. Beyond the numbers there are, none is so.
 static void bound(struct bounds *bounds, int64_t number, bool is_below_it, bool is_strict) {
+    if (is_strict && number == (is_below_it ? INT64_MAX : INT64_MIN))
+        *bounds = (struct bounds){INT64_MAX, INT64_MIN};
     if (is_below_it && number <= INT64_MAX - is_strict && number + is_strict > bounds->least)
         bounds->least = number + is_strict;
     if (!is_below_it && number >= INT64_MIN + is_strict && number - is_strict < bounds->most)
@@ -111,6 +113,17 @@ static bool read_bounds(const struct assumption_reader *r, struct bounds *bounds
 
 // ---- parameters -------------------------------------------------------------------------------
 
+// The numbers of a type of fewer than 64 bits; of more there is none that cannot be said.
+static struct bounds bounds_of_type(const struct element_row *row) {
+    bool is_signed = row->kind == NUMBER_INTEGER;
+    struct bounds bounds = {is_signed ? INT64_MIN : 0, INT64_MAX};
+    if (row->bits < 64) {
+        bounds.most = (INT64_C(1) << (row->bits - is_signed)) - 1;
+        bounds.least = is_signed ? -bounds.most - 1 : 0;
+    }
+    return bounds;
+}
+
 static bool assume(const struct assumption_reader *r, struct assumptions *all, uint32_t parameter,
                    struct bounds bounds, struct span name) {
     const struct array_layout *array = &r->pairing->parameters[parameter];
@@ -118,6 +131,14 @@ static bool assume(const struct assumption_reader *r, struct assumptions *all, u
     if (row->kind != NUMBER_INTEGER && row->kind != NUMBER_UNSIGNED)
         return refuse(
             r, name, arena_format(r->arena, "`%s` is %s, not of integers", array->name, row->text));
+    struct bounds type = bounds_of_type(row);
+    if (bounds.least > type.most || bounds.most < type.least)
+        return refuse(r, whole(r),
+                      arena_format(r->arena,
+                                   "no number of type %s is so: there are %" PRId64 " to %" PRId64,
+                                   row->text, type.least, type.most));
+    if (bounds.least == INT64_MIN && bounds.most == INT64_MAX) // it says nothing
+        return true;
     struct assumption *found = NULL;
     for (uint32_t i = 0; i < all->n && !found; i++)
         if (all->of[i].parameter == parameter)
