@@ -71,7 +71,7 @@ static const struct meaning *read_computation(struct reading *r, uint32_t number
 // Why what has a rule is unknown: a bound was reached, or its places cannot be said.
 static const char *why_unknown(const struct calculus *c) {
     if (c->products_left <= 0)
-        return "it takes more products than are made for a proof";
+        return "it takes more products and summands than are made for a proof";
     switch (c->reached) {
     case BOUND_FACTORS:
         return arena_format(c->arena, "it is a product of more than %d factors", MAX_PRODUCT);

@@ -8,7 +8,7 @@
 #include "equal/values/standing.h"
 #include "ir/check.h"
 
-enum { MOST_WITH_EXPONENTIALS = 64, COMPARED_OF_PRODUCT = 1024 };
+enum { MOST_WITH_EXPONENTIALS = 64, SUMMANDS_OF_PRODUCT = 8 };
 
 struct summing {
     struct calculus *c;
@@ -353,6 +353,6 @@ struct viewed normal_sum(struct calculus *c, const struct viewed *values, uint32
     for (uint32_t i = 0; i < n; i++)
         if (!value_is_zero(c, values[i]))
             collect(&s, values[i]);
-    c->products_left -= (int64_t)s.n * s.n / COMPARED_OF_PRODUCT; // each with those before it
-    return s.failed ? value_unknown(c, all) : finish(&s, all);
+    c->products_left -= s.n / SUMMANDS_OF_PRODUCT;
+    return s.failed || c->products_left <= 0 ? value_unknown(c, all) : finish(&s, all);
 }
