@@ -277,9 +277,10 @@ static bool check_order(const struct pairer *p) {
     struct diagnostic *d = report(p->diagnostics, E910, entry_root(one)->span,
                                   "the first program is of %u devices, the second of %u",
                                   one->n_devices, many->n_devices);
-    diagnostic_help(d, "compile both for the same devices: that of one device first, which may be "
-                       "for one, or, where it "
-                       "says by shardings how arrays lie, for as many as the second");
+    if (many->n_devices == 1 || one->n_devices == many->n_devices)
+        diagnostic_help(d, "give the program of one device first, then that of the many");
+    else
+        diagnostic_help(d, "compile both for the same mesh, or the first for one device");
     return false;
 }
 
