@@ -164,7 +164,7 @@ static struct bounds bounds_of_input(const struct proof *p, uint32_t parameter) 
     struct bounds bounds = {0};
     if (element_rows[element].kind == NUMBER_UNSIGNED)
         bounds.below = true;
-    if (element_rows[element].bits < 32)
+    if (element_rows[element].bits < COUNTING_BITS)
         bounds = value_bounds_of_type(element);
     for (uint32_t k = 0; k < p->assumptions.n; k++) {
         const struct assumption *of = &p->assumptions.of[k];

@@ -33,8 +33,7 @@ static double draw_real(uint64_t *state, const struct manner *manner) {
 // Whether it has integers of so few bits that they wrap around. More bits hold whatever programs count with them: of these
 // most are of no use as what they are meant for, as rows of a table.
 static bool wraps(enum element element) {
-    enum number_kind kind = element_rows[element].kind;
-    return (kind == NUMBER_INTEGER || kind == NUMBER_UNSIGNED) && element_rows[element].bits < 32;
+    return element_is_integer(element) && element_rows[element].bits < COUNTING_BITS;
 }
 
 static int64_t draw_integer(uint64_t *state, int64_t least, uint64_t count, bool at_bounds) {
@@ -56,10 +55,8 @@ static void close_range(struct assumption *range) {
 
 // The numbers of the type that are within the range; where there are none it stays.
 static void clip_to_type(struct assumption *range, enum element element) {
-    bool is_unsigned = element_rows[element].kind == NUMBER_UNSIGNED;
-    int bits = element_rows[element].bits;
-    int64_t most = (INT64_C(1) << (is_unsigned ? bits : bits - 1)) - 1;
-    int64_t least = is_unsigned ? 0 : -most - 1;
+    int64_t least, most;
+    element_range(element, &least, &most);
     if (range->most < least || range->least > most)
         return;
     if (range->least < least)

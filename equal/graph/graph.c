@@ -44,6 +44,18 @@ static const char *base_name(const char *file) {
     return slash ? slash + 1 : file;
 }
 
+bool element_is_integer(enum element element) {
+    enum number_kind kind = element_rows[element].kind;
+    return kind == NUMBER_INTEGER || kind == NUMBER_UNSIGNED;
+}
+
+void element_range(enum element element, int64_t *least, int64_t *most) {
+    bool has_sign = element_rows[element].kind == NUMBER_INTEGER;
+    int bits = element_rows[element].bits - has_sign;
+    *most = bits < 63 ? (INT64_C(1) << bits) - 1 : INT64_MAX;
+    *least = has_sign ? -*most - 1 : 0;
+}
+
 const char *graph_place(const struct graph *graph, const struct instruction *instruction,
                         struct arena *arena) {
     uint32_t at = instruction->frame;

@@ -31,6 +31,11 @@ struct element_row {
     enum number_kind kind;
 };
 extern const struct element_row element_rows[N_ELEMENT_TYPES];
+// Integers of fewer bits wrap around; those of as many are taken to hold whatever programs count with them.
+enum { COUNTING_BITS = 32 };
+bool element_is_integer(enum element);
+// The least and the largest integer of a type of integers, as far as 64 bits with a sign say it.
+void element_range(enum element, int64_t *least, int64_t *most);
 
 enum primitive_class {
     PRIMITIVE_POINTWISE,

@@ -113,25 +113,15 @@ static bool read_bounds(const struct assumption_reader *r, struct bounds *bounds
 
 // ---- parameters -------------------------------------------------------------------------------
 
-// The numbers of a type of fewer than 64 bits; of more there is none that cannot be said.
-static struct bounds bounds_of_type(const struct element_row *row) {
-    bool is_signed = row->kind == NUMBER_INTEGER;
-    struct bounds bounds = {is_signed ? INT64_MIN : 0, INT64_MAX};
-    if (row->bits < 64) {
-        bounds.most = (INT64_C(1) << (row->bits - is_signed)) - 1;
-        bounds.least = is_signed ? -bounds.most - 1 : 0;
-    }
-    return bounds;
-}
-
 static bool assume(const struct assumption_reader *r, struct assumptions *all, uint32_t parameter,
                    struct bounds bounds, struct span name) {
     const struct array_layout *array = &r->pairing->parameters[parameter];
     const struct element_row *row = &element_rows[array->shape->element];
-    if (row->kind != NUMBER_INTEGER && row->kind != NUMBER_UNSIGNED)
+    if (!element_is_integer(array->shape->element))
         return refuse(
             r, name, arena_format(r->arena, "`%s` is %s, not of integers", array->name, row->text));
-    struct bounds type = bounds_of_type(row);
+    struct bounds type;
+    element_range(array->shape->element, &type.least, &type.most);
     if (bounds.least > type.most || bounds.most < type.least)
         return refuse(r, whole(r),
                       arena_format(r->arena,

@@ -50,12 +50,6 @@ struct meaning choose_branches(const struct at *, const struct meaning *branches
 bool read_elements(const struct at *, struct viewed *);
 // Whether numbers of the second type are in the first what they are in their own: reals are, integers if it has them all.
 bool element_holds(enum element, enum element of);
-// Whether the exact value may be no integer of that type, so that it wraps around. Of many bits: whether it is known to be
-// none.
-bool may_wrap(struct calculus *, struct viewed, enum element);
-// What an exact value is in that type.
-struct viewed value_in_type(struct calculus *, struct viewed, enum element,
-                            const struct coordinates *);
 // A cast to integers, of integers or truths and of reals, which become the largest where they are too large.
 struct viewed cast_integer(const struct at *, struct viewed);
 struct viewed cast_real(const struct at *, struct viewed);

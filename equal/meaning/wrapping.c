@@ -2,20 +2,14 @@
 // types that lack a number. Integers of as many bits as programs count with are taken to hold what they count.
 #include "equal/meaning/read.h"
 #include "equal/values/range.h"
-#include "ir/check.h"
 
-enum { COUNTING_BITS = 32, WIDEST_BITS = 64, MOST_LOOKED_AT = 256 };
+enum { MOST_LOOKED_AT = 256 };
 
 bool element_holds(enum element element, enum element of) {
     const struct element_row *to = &element_rows[element], *from = &element_rows[of];
     if (to->kind == from->kind)
         return to->kind == NUMBER_REAL || to->bits >= from->bits;
     return from->kind == NUMBER_TRUTH || (from->kind == NUMBER_UNSIGNED && to->bits > from->bits);
-}
-
-static bool is_integer(enum element element) {
-    enum number_kind kind = element_rows[element].kind;
-    return kind == NUMBER_INTEGER || kind == NUMBER_UNSIGNED;
 }
 
 // ---- what is counted --------------------------------------------------------------------------
@@ -73,7 +67,6 @@ struct fit {
 };
 
 static struct fit fit_of(struct calculus *c, struct viewed value, enum element element) {
-    const struct element_row *of = &element_rows[element];
     struct bounds bounds = value_bounds(c, value), type = value_bounds_of_type(element);
     struct affine index;
     int64_t denominator;
@@ -82,21 +75,23 @@ static struct fit fit_of(struct calculus *c, struct viewed value, enum element e
     bool apart = (bounds.above && type.below && bounds.largest < type.least) ||
                  (bounds.below && type.above && bounds.least > type.largest);
     bool is_met = value_as_index(c, value, &index, &denominator);
-    CHECK(of->kind != NUMBER_REAL);
     return (struct fit){(bounds.below || !type.below) && (bounds.above || !type.above) && !below &&
                             !above,
                         apart || (is_met && (below || above))};
 }
 
-bool may_wrap(struct calculus *c, struct viewed value, enum element element) {
-    if (!is_integer(element))
+// Whether the exact value may be no integer of that type, so that it wraps around. Of many bits: whether it is known to be
+// none.
+static bool may_wrap(struct calculus *c, struct viewed value, enum element element) {
+    if (!element_is_integer(element))
         return false;
     struct fit fit = fit_of(c, value, element);
     return element_rows[element].bits < COUNTING_BITS ? !fit.always : fit.surely;
 }
 
-struct viewed value_in_type(struct calculus *c, struct viewed value, enum element element,
-                            const struct coordinates *all) {
+// What an exact value is in that type.
+static struct viewed value_in_type(struct calculus *c, struct viewed value, enum element element,
+                                   const struct coordinates *all) {
     return value_pointwise(c, KIND_POINTWISE + PRIM_CONVERT, 1 + element, &value, 1, all);
 }
 
@@ -120,7 +115,7 @@ struct viewed cast_real(const struct at *at, struct viewed value) {
     struct affine index;
     int64_t denominator;
     bool whole = value_as_index(c, value, &index, &denominator) && denominator == 1;
-    if (whole && is_integer(element) && fit_of(c, value, element).always)
+    if (whole && element_is_integer(element) && fit_of(c, value, element).always)
         return value;
     return value_pointwise(c, KIND_POINTWISE + PRIM_CONVERT, 1 + N_ELEMENT_TYPES + element, &value,
                            1, &at->all);

@@ -40,17 +40,14 @@ static struct bounds between(int64_t least, int64_t largest) {
 }
 
 struct bounds value_bounds_of_type(enum element element) {
-    const struct element_row *of = &element_rows[element];
     struct bounds bounds = {0};
-    if (of->kind == NUMBER_TRUTH)
+    if (element_rows[element].kind == NUMBER_TRUTH)
         return between(0, 1);
-    bounds.below = of->kind == NUMBER_UNSIGNED || (of->kind == NUMBER_INTEGER && of->bits < 64);
-    bounds.above = (of->kind == NUMBER_UNSIGNED || of->kind == NUMBER_INTEGER) && of->bits < 64;
-    if (!bounds.above)
+    if (!element_is_integer(element))
         return bounds;
-    int64_t half = INT64_C(1) << (of->bits - 1);
-    bounds.least = of->kind == NUMBER_UNSIGNED ? 0 : -half;
-    bounds.largest = bounds.least + 2 * (half - 1) + 1;
+    element_range(element, &bounds.least, &bounds.largest);
+    bounds.above = element_rows[element].bits < 64;
+    bounds.below = bounds.above || bounds.least == 0;
     return bounds;
 }
 
