@@ -121,34 +121,32 @@ static const char *op_string(struct reader *r, struct word word) {
     return words_string(&r->strings, words_number(&r->strings, word), r->s.arena);
 }
 
-static bool ends_in(const char *text, size_t length, const char *end) {
+static bool ends_in(struct word word, const char *end) {
     size_t n = strlen(end);
-    return length >= n && memcmp(text + length - n, end, n) == 0;
+    return word.length >= n && memcmp(word.text + word.length - n, end, n) == 0;
 }
 
-// Ops of no such name that write into what they are given, as statistics that run while a model is trained.
-static const char *const writers[] = {"batch_norm", "cudnn_batch_norm", "miopen_batch_norm",
-                                      "rrelu_with_noise"};
+// What stands behind the last dot, and takes it off; all of it where there is none.
+static struct word cut_last(struct word *word) {
+    uint32_t at = word->length;
+    while (at > 0 && word->text[at - 1] != '.')
+        at--;
+    struct word last = {word->text + at, word->length - at};
+    word->length = at > 0 ? at - 1 : 0;
+    return last;
+}
 
-// Whether an op writes into what it is given: its name ends with one underscore, or its overload, or its name, in `out`.
+// Whether an op writes into what it is given, by NAME.OVERLOAD: the name ends in one underscore, one of both in `out`, or it
+// keeps statistics while a model is trained.
 static bool writes(struct word word) {
-    const char *end = word.text + word.length, *dot = end, *name = word.text;
-    while (dot > word.text && dot[-1] != '.')
-        dot--;
-    if (dot == word.text)
-        return false;
-    size_t length = (size_t)(dot - 1 - word.text), overload = (size_t)(end - dot);
-    for (const char *at = word.text; at < dot - 1; at++)
-        name = *at == '.' ? at + 1 : name;
-    bool in_place = length > 1 && name[(dot - 1 - name) - 1] == '_' && dot[-3] != '_';
-    bool into_out = (overload == 3 && memcmp(dot, "out", 3) == 0) ||
-                    ends_in(dot, overload, "_out") || ends_in(word.text, length, "_out");
-    for (size_t i = 0; i < sizeof writers / sizeof *writers; i++)
-        into_out |= strlen(writers[i]) == (size_t)(dot - 1 - name) &&
-                    memcmp(name, writers[i], strlen(writers[i])) == 0;
-    bool legit = ends_in(word.text, length, "native_batch_norm") ||
-                 ends_in(word.text, length, "native_batch_norm_legit");
-    return in_place || into_out || legit;
+    static const char *const trained[] = {"batch_norm", "batch_norm_legit",
+                                          "batch_norm_with_update", "rrelu_with_noise"};
+    struct word overload = cut_last(&word), name = cut_last(&word);
+    bool keeps = false;
+    for (size_t i = 0; i < sizeof trained / sizeof *trained; i++)
+        keeps |= ends_in(name, trained[i]) && !ends_in(overload, "no_stats");
+    return keeps || (ends_in(name, "_") && !ends_in(name, "__")) || ends_in(name, "_out") ||
+           ends_in(overload, "_out") || (overload.length == 3 && ends_in(overload, "out"));
 }
 
 static void add_arrays(struct reader *r, const struct argument *a, uint32_t **arrays, uint32_t *n,
