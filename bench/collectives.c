@@ -202,7 +202,7 @@ int main(int argc, char **argv) {
     cores = available_cores();
     cached_bytes = portions_cached_bytes();
     axis.size = program.devices = n_ranks;
-    struct local_world *world = local_world_new(&program, 0, n_ranks);
+    struct local_world *world = local_world_new(&program, 0, n_ranks, n_ranks);
     for (int i = 0; i < n_ranks; i++) {
         ranks[i].context.program = &program;
         context_set_rank(&ranks[i].context, i);

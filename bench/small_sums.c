@@ -101,7 +101,7 @@ int main(int argc, char **argv) {
     if (launch_find(&program, PATIENCE, &launch, message, sizeof message) != 0)
         return fprintf(stderr, "%s\n", message), 1;
     int here = launch.join ? launch.ranks : n_ranks;
-    struct local_world *world = local_world_new(&program, launch.first, here);
+    struct local_world *world = local_world_new(&program, launch.first, here, here);
     for (int i = 0; i < here; i++) {
         ranks[i].here = i;
         ranks[i].context.program = &program;

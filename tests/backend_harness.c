@@ -39,7 +39,7 @@ void ranks_open(struct ranks *ranks, struct arena *arena, const struct program *
     memset(ranks, 0, sizeof *ranks);
     ranks->program = descriptor_make(arena, program->job, &(struct descriptor_facts){0});
     ranks->n = (int32_t)ranks->program->devices;
-    ranks->world = local_world_new(ranks->program, 0, (int32_t)ranks->program->devices);
+    ranks->world = local_world_new(ranks->program, 0, ranks->n, ranks->n);
     CHECK(product_load(&message) == PLACE_OK && ranks->n <= MAX_RANKS);
     for (int32_t i = 0; i < ranks->n; i++) {
         struct place_context *context = &ranks->contexts[i];

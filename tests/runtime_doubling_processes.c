@@ -197,7 +197,7 @@ int main(int argc, char **argv) {
     if (launch_find(&program, PATIENCE_SECONDS, &launch, message, sizeof message) != 0 ||
         !launch.join)
         return fprintf(stderr, "no launcher: %s\n", message) > 0;
-    struct local_world *world = local_world_new(&program, launch.first, launch.ranks);
+    struct local_world *world = local_world_new(&program, launch.first, launch.ranks, launch.ranks);
     pthread_barrier_init(&all_here, NULL, (unsigned)launch.ranks);
     for (int32_t i = 0; i < launch.ranks; i++) {
         ranks[i].context.program = &program;

@@ -389,7 +389,7 @@ int main(int argc, char **argv) {
         !launch.join)
         return fprintf(stderr, "no launcher: %s\n", message) > 0;
     n_here = launch.ranks;
-    struct local_world *world = local_world_new(&program, launch.first, launch.ranks);
+    struct local_world *world = local_world_new(&program, launch.first, launch.ranks, launch.ranks);
     for (int32_t i = 0; i < n_here; i++) {
         ranks[i].context.program = &program;
         context_set_rank(&ranks[i].context, launch.first + i);

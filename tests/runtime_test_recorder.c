@@ -37,7 +37,7 @@ static int open_rank(void **state) {
     const char *why;
     context = (struct place_context){.program = &program, .kernels = kernels_select(&why)};
     context.team = team_create(1, PLACE_WORKSPACE_BYTES_PER_THREAD);
-    world = local_world_new(&program, 0, (int32_t)program.devices);
+    world = local_world_new(&program, 0, (int32_t)program.devices, (int32_t)program.devices);
     local_join(world, &context);
     return context.kernels && context.team ? 0 : -1;
 }

@@ -2,6 +2,7 @@
  * messages, and every way to get them wrong. */
 #include <sched.h>
 #include <stdatomic.h>
+#include <unistd.h>
 #include "runtime_transport_fixture.h"
 
 /* Three in flight, waited for out of order; the sources change right after the wait. */
@@ -318,10 +319,107 @@ static void a_message_that_is_read_stays_whole(void **state) {
     }
 }
 
+/* ---- turns ---------------------------------------------------------------------------------- */
+
+/* Ranks begin without a turn: for the first all others wait until they sleep. */
+static int32_t begin_turns(struct place_context *context) {
+    if (context->rank == 0)
+        usleep(100000);
+    return context->transport->share(context, NULL, NULL, 0);
+}
+
+/* No more ranks than have a turn are between two waits. */
+static int32_t body_turns(struct place_context *context) {
+    static _Atomic int between_waits;
+    int32_t status = begin_turns(context);
+    for (int i = 0; i < 30 && !status; i++) {
+        status = context->transport->share(context, NULL, NULL, 0);
+        if (status)
+            continue;
+        if (atomic_fetch_add(&between_waits, 1) >= running)
+            status = context_fail(context, -1, 99, "one too many");
+        usleep(100);
+        atomic_fetch_sub(&between_waits, 1);
+    }
+    return status;
+}
+
+static void ranks_take_turns(void **state) {
+    set_mesh(2, 3);
+    for (running = 1; running < 4; running++) {
+        run_ranks(body_turns);
+        assert_all_ok();
+    }
+    running = 0;
+}
+
+/* Ranks 1 and 2 wake each other; rank 0, who waits for neither, is not left behind. */
+static _Atomic int rounds_of_first;
+
+static int32_t body_queue(struct place_context *context) {
+    const struct transport *transport = context->transport;
+    int32_t word = 0, status = begin_turns(context);
+    for (int round = 1; round < 6 && !status; round++) {
+        status = transport->share(context, NULL, NULL, 0);
+        if (context->rank == 0)
+            atomic_store(&rounds_of_first, round);
+        for (int i = 0; i < 20 && !status && context->rank > 0; i++)
+            status = context->rank == 1 + i % 2
+                         ? transport->send(context, 2 - i % 2, &word, sizeof word)
+                         : transport->receive(context, 1 + i % 2, &word, sizeof word);
+        if (!status && atomic_load(&rounds_of_first) < round)
+            status = context_fail(context, -1, 99, "rank 0 was left behind");
+    }
+    return status;
+}
+
+static void who_waits_for_longest_is_next(void **state) {
+    set_mesh(3, 1);
+    running = 1;
+    atomic_store(&rounds_of_first, 0);
+    run_ranks(body_queue);
+    running = 0;
+    assert_all_ok();
+}
+
+/* Rank 0 fails and is busy with something else until the others have been told. */
+static _Atomic int told;
+static int told_meanwhile;
+
+static int32_t body_busy(struct place_context *context) {
+    int32_t status = begin_turns(context);
+    if (context->rank > 0) {
+        status = context->transport->share(context, NULL, NULL, 0);
+        atomic_fetch_add(&told, 1);
+        return status;
+    }
+    status = context_fail(context, 2, PLACE_ERROR_ARGUMENT, "broken");
+    for (int i = 0; i < 10000 && atomic_load(&told) < 2; i++)
+        usleep(1000);
+    told_meanwhile = atomic_load(&told);
+    return status;
+}
+
+static void who_is_stopped_needs_no_turn(void **state) {
+    set_mesh(3, 1);
+    running = 1;
+    run_ranks(body_busy);
+    running = 0;
+    assert_int_equal(told_meanwhile, 2);
+    assert_int_equal(ranks[1].context.status, PLACE_ERROR_ABORTED);
+    assert_int_equal(ranks[2].context.status, PLACE_ERROR_ABORTED);
+}
+
 /* Small all_reduces in rounds of pairs, in place of from each to all others. */
 static int in_rounds(void **state) {
     program.direct_members = 0;
     return 0;
+}
+
+/* The same, one rank at a time. */
+static int in_turns(void **state) {
+    running = 1;
+    return in_rounds(state);
 }
 
 int main(void) {
@@ -336,9 +434,20 @@ int main(void) {
         cmocka_unit_test(a_failed_rank_stops_the_others),
         cmocka_unit_test(handles_are_checked),
         cmocka_unit_test(the_host_shares_sends_and_receives),
+    };
+    const struct CMUnitTest of_stopped_ranks[] = {
+        /* who look at each other, so all run */
         cmocka_unit_test(a_message_of_a_stopped_rank_is_not_read),
         cmocka_unit_test(a_message_that_is_read_stays_whole),
     };
+    const struct CMUnitTest of_turns[] = {
+        cmocka_unit_test(ranks_take_turns),
+        cmocka_unit_test(who_waits_for_longest_is_next),
+        cmocka_unit_test(who_is_stopped_needs_no_turn),
+    };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    return failed + cmocka_run_group_tests_name("in rounds", tests, in_rounds, NULL);
+    failed += cmocka_run_group_tests_name("stopped ranks", of_stopped_ranks, NULL, NULL);
+    failed += cmocka_run_group_tests_name("in rounds", tests, in_rounds, NULL);
+    failed += cmocka_run_group_tests_name("turns", of_turns, NULL, NULL);
+    return failed + cmocka_run_group_tests_name("in rounds and turns", tests, in_turns, NULL);
 }

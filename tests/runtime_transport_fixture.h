@@ -48,6 +48,7 @@ struct rank {
 };
 static struct rank ranks[RANKS];
 static int threads = 1; /* of each rank */
+static int32_t running; /* ranks at a time; 0: all */
 
 static inline void *rank_main(void *argument) {
     struct rank *rank = argument;
@@ -64,7 +65,7 @@ static inline void *rank_main(void *argument) {
 
 static inline void run_ranks(int32_t (*body)(struct place_context *context)) {
     int32_t n = (int32_t)program.devices;
-    struct local_world *world = local_world_new(&program, 0, (int32_t)program.devices);
+    struct local_world *world = local_world_new(&program, 0, n, running ? running : n);
     assert_non_null(world);
     memset(ranks, 0, sizeof ranks);
     for (int32_t i = 0; i < n; i++) {

@@ -420,9 +420,20 @@ static int start_threads(struct session *session, const struct launch *launch,
     return launch->ranks;
 }
 
+/* How many ranks of this process run at a time. Where each is a part of a pipeline they take turns,
+ * as many as give each core something to do, since others wait for what a task makes. Ranks that do
+ * the same meet in the midst of tasks, and too often for turns. Where there are other processes a
+ * rank may wait for one of theirs. */
+static int ranks_at_a_time(const struct session *session, const struct launch *launch) {
+    if (session->program->n_parts < session->program->devices || launch->processes > 1)
+        return launch->ranks;
+    return (available_cores() + session->threads - 1) / session->threads;
+}
+
 static int run_threads(struct session *session, const struct launch *launch, char *message) {
     int n = launch->ranks, status = -1;
-    struct local_world *world = local_world_new(session->program, launch->first, n);
+    struct local_world *world =
+        local_world_new(session->program, launch->first, n, ranks_at_a_time(session, launch));
     struct rank_thread *threads = calloc((size_t)n, sizeof *threads);
     struct place_context **contexts = threads ? contexts_of(threads, n) : NULL;
     if (world && contexts) {

@@ -11,8 +11,10 @@
  * many there are rounds (doubling.h), in which a rank looks at those alone that it meets.
  *
  * What others poll stands on cache lines of its own. */
+#define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/cores.h"
 #include "runtime/team.h"
 #include "runtime/transport/doubling.h"
 #include "runtime/transport/local.h"
@@ -154,7 +156,7 @@ static int32_t local_start(struct place_context *context, int32_t handle,
     atomic_store_explicit(&post->done, tile_of(number, 0), memory_order_relaxed);
     atomic_store_explicit(&post->number, number, memory_order_release);
     *flight = (struct flight){.in_flight = 1, .group = collective->group, .post = post};
-    move_counter(rank, &queue->posted, number);
+    move_counter(rank->world, &queue->posted, number);
     return PLACE_OK;
 }
 
@@ -311,7 +313,7 @@ static void do_tiles(void *arguments, int64_t begin, int64_t end, void *workspac
         if (tile < 0)
             return;
         portion_do_tile(&meeting->portions, task->place, tile);
-        atomic_fetch_add_explicit(&meeting->posts[task->place]->done, 1, memory_order_release);
+        atomic_fetch_add(&meeting->posts[task->place]->done, 1);
     }
 }
 
@@ -321,7 +323,7 @@ static void do_portion(const struct meeting *meeting, int32_t place) {
         team_run(meeting->context->team, meeting->tiles, 1, do_tiles, &task);
     else
         do_tiles(&task, 0, meeting->tiles, NULL);
-    count_move(rank_of(meeting->context));
+    counters_moved(meeting->world);
 }
 
 /* Does this rank's own portion, then what is left of those that take longer. */
@@ -351,7 +353,7 @@ static int32_t reduce_small(const struct meeting *meeting) {
     for (int32_t i = 0; i < portions->n; i++)
         if (i != meeting->group.place)
             atomic_fetch_add_explicit(&portions->sent_bytes[i], used, memory_order_relaxed);
-    move_counter(rank_of(meeting->context), &meeting->mine->done, tile_of(meeting->number, 1));
+    move_counter(meeting->world, &meeting->mine->done, tile_of(meeting->number, 1));
     int32_t status = wait_for_tiles(meeting, 1);
     used = 0;
     for (int32_t i = 0; i < collective->n_pieces && !status; i++) {
@@ -419,8 +421,7 @@ static int32_t reduce_by_doubling(struct meeting *meeting) {
     int32_t rounds = doubling_rounds(n), seats = doubling_seats(n, own);
     doubling_take_leaf(collective, partial_of(meeting, own, 0, 0));
     for (int32_t round = 0; round <= rounds && !status; round++) {
-        move_counter(rank_of(meeting->context), &meeting->mine->done,
-                     tile_of(meeting->number, round + 1));
+        move_counter(meeting->world, &meeting->mine->done, tile_of(meeting->number, round + 1));
         if (round > 0)
             status = wait_for_readers(meeting, seats, round - 1);
         for (int32_t seat = 0; seat < seats && round < rounds && !status; seat++)
@@ -494,7 +495,7 @@ static int64_t local_sent_bytes(struct place_context *context, int32_t number) {
 }
 
 static void local_abort(struct place_context *context) {
-    atomic_store(&rank_of(context)->world->aborted, 1);
+    local_waits_end(rank_of(context)->world);
 }
 
 static int local_is_aborted(const struct place_context *context) {
@@ -502,9 +503,7 @@ static int local_is_aborted(const struct place_context *context) {
 }
 
 static void local_leave(struct place_context *context) {
-    struct local_rank *rank = rank_of(context);
-    atomic_store(&rank->live, 0);
-    count_move(rank);
+    local_rank_leave(rank_of(context));
 }
 
 static const struct transport local_transport = {
@@ -526,7 +525,8 @@ static bool rank_allocate(struct local_world *world, struct local_rank *rank,
                           int32_t direct_members) {
     bool doubles = world->n > direct_members;
     rank->world = world;
-    atomic_init(&rank->live, 1);
+    rank->lives = true;
+    sem_init(&rank->turn, 0, 0);
     rank->peers = calloc((size_t)world->n, sizeof *rank->peers);
     rank->flights = calloc((size_t)world->n_handles + 1, sizeof *rank->flights);
     rank->queues = lines_new((size_t)world->n_groups + 1, sizeof *rank->queues);
@@ -538,7 +538,7 @@ static bool rank_allocate(struct local_world *world, struct local_rank *rank,
 }
 
 struct local_world *local_world_new(const struct place_program *program, int32_t first,
-                                    int32_t ranks) {
+                                    int32_t ranks, int32_t running) {
     struct local_world *world = lines_new(1, sizeof *world);
     if (!world)
         return NULL;
@@ -547,7 +547,11 @@ struct local_world *local_world_new(const struct place_program *program, int32_t
     world->n_groups = program->n_groups;
     world->n_handles = program->n_handles;
     world->cached_bytes = portions_cached_bytes();
-    world->spins = local_spins(ranks);
+    world->turns = running < ranks ? running : ranks;
+    world->running = ranks;
+    world->are_many = ranks > available_cores();
+    sched_getaffinity(0, sizeof world->cores, &world->cores);
+    pthread_mutex_init(&world->lock, NULL);
     world->ranks = lines_new((size_t)ranks, sizeof *world->ranks);
     world->channels = calloc((size_t)ranks * (size_t)ranks, sizeof *world->channels);
     world->lines = calloc((size_t)ranks * (size_t)ranks, sizeof *world->lines);
@@ -576,6 +580,7 @@ static void rank_free(struct local_rank *rank) {
     free(rank->peers);
     free(rank->sources);
     free(rank->results);
+    sem_destroy(&rank->turn);
 }
 
 void local_world_free(struct local_world *world) {
@@ -583,6 +588,7 @@ void local_world_free(struct local_world *world) {
         return;
     for (int32_t i = 0; world->ranks && i < world->n; i++)
         rank_free(&world->ranks[i]);
+    pthread_mutex_destroy(&world->lock);
     free(world->ranks);
     free(world->channels);
     free(world->lines);

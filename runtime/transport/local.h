@@ -1,6 +1,10 @@
 /* Ranks as threads of one process: what they know of each other, and how they wait. Shared by
- * local.c, local_host.c, local_messages.c, local_waits.c. */
+ * local.c, local_host.c, local_messages.c, local_waits.c, which define _GNU_SOURCE before any header.
+ */
 #pragma once
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include "runtime/transport/transport.h"
@@ -27,6 +31,19 @@ struct channel { /* host messages from one rank to another */
     size_t bytes;
 };
 
+enum wait_state { WAIT_NONE, WAIT_FOR_COUNTER, WAIT_FOR_TURN };
+
+struct local_wait { /* of a rank, for what the peer is to do; once begun, under the world's lock */
+    enum wait_state state;
+    _Atomic uint64_t *counter;
+    uint64_t value; /* that it has to reach */
+    int32_t peer, statement;
+    const char *what;
+    bool in_vain;                  /* it never will */
+    bool is_moved;                 /* the rank goes on at another core than the system chose */
+    struct local_rank *next_ready; /* behind this one in the queue for turns */
+};
+
 struct local_rank {
     struct local_world *world;
     struct queue *queues;        /* one for each group of the program */
@@ -45,21 +62,24 @@ struct local_rank {
     _Alignas(CACHE_LINE) _Atomic uint64_t share_posted, share_taken;
     void *shared; /* a copy: what a rank that fails leaves behind may still be read */
     size_t shared_capacity;
-    _Atomic int live;
-    _Atomic uint64_t moves; /* of any counter, by this rank */
-    /* Registered while waiting: moves of all ranks that were seen before the condition was found
-     * not to hold, plus one. */
-    _Atomic uint64_t waiting_at;
-    int32_t waiting_for, waiting_statement;
-    const char *waiting_what;
+    struct local_wait wait;
+    bool lives;       /* it has not left; under the world's lock */
+    sem_t turn;       /* given to it when its wait is over */
+    pthread_t thread; /* of who waits */
 };
 
 struct local_world {
     int32_t first, n; /* ranks of this process */
     int32_t n_groups, n_handles;
-    int spins;            /* polls of a counter before the rank yields */
     int64_t cached_bytes; /* of a collective that goes through the caches */
     _Atomic int aborted;
+    cpu_set_t cores; /* where ranks may run */
+    bool are_many;   /* more than these */
+    /* Ranks that may run at a time, that do, which at the start are all of them, and whose counters
+     * have not come. These and what follows are written by who holds the lock. */
+    _Atomic int32_t turns, running, asleep;
+    pthread_mutex_t lock;
+    struct local_rank *first_ready, *last_ready; /* a queue: whose wait is over but for a turn */
     struct local_rank *ranks;
     struct channel *channels; /* [from * n + to] */
     struct local_line *lines; /* the same */
@@ -74,18 +94,26 @@ static inline struct local_rank *rank_numbered(const struct local_world *world, 
 
 /* ---- waits ------------------------------------------------------------------------------------
  * Every condition that a rank can wait for has one form, a counter that has to reach a value, and
- * only ranks that do not wait move counters: so when all live ranks wait for conditions that did
- * not hold since the last move, none ever will, which is a deadlock and is reported at once. */
+ * only ranks that do not wait move counters: so when all that live wait, they do so for ever, which
+ * is a deadlock and is reported at once.
+ *
+ * Where not all ranks of a world run at a time they take turns: a rank that has to wait leaves its
+ * turn to the one whose wait has been over for longest, and its core, too. So a task, once begun,
+ * takes as long as it would alone, which the system's own schedule of threads does not give: that
+ * stops a rank in the midst of a task that others wait for, and wakes it behind another rank while
+ * a core is idle. */
 
-/* Polls of a counter before a wait is taken for a long one. */
-int local_spins(int32_t ranks);
+/* To be called behind all moves of counters, by any thread of the rank that made them, when no other
+ * of its threads goes on moving them. */
+void counters_moved(struct local_world *world);
+/* Moves a counter that no other rank moves. */
+void move_counter(struct local_world *world, _Atomic uint64_t *counter, uint64_t value);
 
-/* A counter that this rank alone moves; or the rank has moved one. By its own thread. */
-void move_counter(struct local_rank *rank, _Atomic uint64_t *counter, uint64_t value);
-void count_move(struct local_rank *rank);
+void local_rank_leave(struct local_rank *rank);
+/* All that wait are told that the world is aborted, and so is who comes to wait. By any thread. */
+void local_waits_end(struct local_world *world);
 
-/* Whether it comes while this rank polls: it spins a little, then lets others go first a few times,
- * since more ranks than cores is normal, and then spinning keeps the peer away. */
+/* Whether it comes while this rank polls: it spins a little, then lets others go first a few times. */
 bool comes_soon(const struct place_context *context, _Atomic uint64_t *counter, uint64_t value);
 
 /* Waits for a counter of a peer, which is to `what`; fails where it never will, or where another

@@ -1,5 +1,6 @@
 /* What the host says between ranks that are threads: a message is read where its sender has it, so
  * the sender stays until it has been read, also where the run fails meanwhile. */
+#define _GNU_SOURCE
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ int32_t local_share(struct place_context *context, const void *mine, void *all, 
     if (!copy_shared(rank, mine, bytes))
         return context_fail(context, -1, PLACE_ERROR_TRANSPORT, "no memory to share %zu bytes",
                             bytes);
-    move_counter(rank, &rank->share_posted, number);
+    move_counter(rank->world, &rank->share_posted, number);
     for (int32_t i = 0; i < world->n; i++) {
         struct local_rank *peer = &world->ranks[i];
         int32_t status = wait_until(context, -1, world->first + i, "reach the end of the step",
@@ -39,7 +40,7 @@ int32_t local_share(struct place_context *context, const void *mine, void *all, 
         if (bytes)
             memcpy((char *)all + (size_t)i * bytes, peer->shared, bytes);
     }
-    move_counter(rank, &rank->share_taken, number);
+    move_counter(rank->world, &rank->share_taken, number);
     for (int32_t i = 0; i < world->n; i++) {
         int32_t status = wait_until(context, -1, world->first + i, "reach the end of the step",
                                     &world->ranks[i].share_taken, number);
@@ -69,7 +70,7 @@ int32_t local_send(struct place_context *context, int32_t to, const void *data, 
     uint64_t number = atomic_load(&channel->posted) + 1;
     channel->data = data;
     channel->bytes = bytes;
-    move_counter(rank_of(context), &channel->posted, number);
+    move_counter(rank_of(context)->world, &channel->posted, number);
     int32_t status = wait_until(context, -1, to, "receive", &channel->taken, number);
     if (status)
         take_back(channel, number);
@@ -90,6 +91,6 @@ int32_t local_receive(struct place_context *context, int32_t from, void *data, s
     if (!open_message(channel, number))
         return fail_aborted(context, -1);
     memcpy(data, channel->data, bytes);
-    move_counter(rank_of(context), &channel->taken, number);
+    move_counter(rank_of(context)->world, &channel->taken, number);
     return PLACE_OK;
 }

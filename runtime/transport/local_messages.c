@@ -4,6 +4,7 @@
  *
  * What a rank sends to another is numbered in the order of starts, as is what that one receives from
  * it: equal numbers are one message. */
+#define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/team.h"
@@ -93,7 +94,7 @@ int32_t local_message_start(struct place_context *context, int32_t handle,
     end->copied = 0;
     atomic_store_explicit(&end->taken, 0, memory_order_relaxed);
     atomic_store_explicit(&end->address, address_of(end->peer, end->number), memory_order_release);
-    move_counter(rank, &line->sent, end->number);
+    move_counter(rank->world, &line->sent, end->number);
     return PLACE_OK;
 }
 
@@ -164,7 +165,7 @@ static int32_t receive(struct place_context *context, int32_t statement, int32_t
     if (message_difference(&sent->collective, &end->collective))
         return fail_other(context, sent, end);
     sent->copied = copy_pieces(context, sent, end);
-    move_counter(rank, &sent->taken, 1);
+    move_counter(rank->world, &sent->taken, 1);
     return PLACE_OK;
 }
 

@@ -49,10 +49,12 @@ int32_t host_send(struct place_context *context, int32_t to, const void *data, s
 int32_t host_receive(struct place_context *context, int32_t from, void *data, size_t bytes);
 
 /* The ranks of this process: threads that read and write each other's buffers in place. `ranks` of
- * them, from `first` on; of what they are told, they reach these alone. */
+ * them, from `first` on; of what they are told, they reach these alone. `running` of them run at a
+ * time, where these are fewer: the others wait for a turn. So ranks that wait for one of another
+ * process, or for each other by other means than these, must all run. */
 struct local_world;
 struct local_world *local_world_new(const struct place_program *program, int32_t first,
-                                    int32_t ranks);
+                                    int32_t ranks, int32_t running);
 void local_world_free(struct local_world *world);
 /* Makes `context` (whose rank is set) a member of the world. */
 void local_join(struct local_world *world, struct place_context *context);
