@@ -1,9 +1,14 @@
 /* How ranks of the local transport go together: what is in flight, who waits for whom, the host's
  * messages, and every way to get them wrong. */
+#define _GNU_SOURCE
 #include <sched.h>
 #include <stdatomic.h>
-#include <unistd.h>
+#include <time.h>
 #include "runtime_transport_fixture.h"
+
+static void pause_us(long us) {
+    nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
+}
 
 /* Three in flight, waited for out of order; the sources change right after the wait. */
 static int32_t body_in_flight(struct place_context *context) {
@@ -198,6 +203,22 @@ static void deadlocks_are_noticed_at_once(void **state) {
     }
 }
 
+/* Rank 1 leaves while rank 0 waits for it. */
+static int32_t body_left(struct place_context *context) {
+    int32_t word = 0;
+    if (context->rank == 0)
+        return context->transport->receive(context, 1, &word, sizeof word);
+    pause_us(100000);
+    context->transport->leave(context);
+    return PLACE_ERROR_ABORTED;
+}
+
+static void who_waits_for_one_that_has_left_is_told(void **state) {
+    set_mesh(1, 2);
+    run_ranks(body_left);
+    assert_non_null(strstr(first_message(PLACE_ERROR_DEADLOCK), "rank 1 has ended"));
+}
+
 static void a_failed_rank_stops_the_others(void **state) {
     wrong = 4;
     set_mesh(1, 3);
@@ -324,21 +345,32 @@ static void a_message_that_is_read_stays_whole(void **state) {
 /* Ranks begin without a turn: for the first all others wait until they sleep. */
 static int32_t begin_turns(struct place_context *context) {
     if (context->rank == 0)
-        usleep(100000);
+        pause_us(100000);
     return context->transport->share(context, NULL, NULL, 0);
+}
+
+/* Who goes on at another's core may run where it could before. */
+static int32_t check_cores(struct place_context *context, const cpu_set_t *before) {
+    cpu_set_t now;
+    if (sched_getaffinity(0, sizeof now, &now) == 0 && CPU_EQUAL(&now, before))
+        return PLACE_OK;
+    return context_fail(context, -1, 99, "a rank stays where it was moved");
 }
 
 /* No more ranks than have a turn are between two waits. */
 static int32_t body_turns(struct place_context *context) {
     static _Atomic int between_waits;
+    cpu_set_t cores;
+    sched_getaffinity(0, sizeof cores, &cores);
     int32_t status = begin_turns(context);
     for (int i = 0; i < 30 && !status; i++) {
         status = context->transport->share(context, NULL, NULL, 0);
+        status = status ? status : check_cores(context, &cores);
         if (status)
             continue;
         if (atomic_fetch_add(&between_waits, 1) >= running)
             status = context_fail(context, -1, 99, "one too many");
-        usleep(100);
+        pause_us(100);
         atomic_fetch_sub(&between_waits, 1);
     }
     return status;
@@ -395,7 +427,7 @@ static int32_t body_busy(struct place_context *context) {
     }
     status = context_fail(context, 2, PLACE_ERROR_ARGUMENT, "broken");
     for (int i = 0; i < 10000 && atomic_load(&told) < 2; i++)
-        usleep(1000);
+        pause_us(1000);
     told_meanwhile = atomic_load(&told);
     return status;
 }
@@ -431,6 +463,7 @@ int main(void) {
         cmocka_unit_test(results_may_change_after_the_wait),
         cmocka_unit_test(mismatches_name_both_statements),
         cmocka_unit_test(deadlocks_are_noticed_at_once),
+        cmocka_unit_test(who_waits_for_one_that_has_left_is_told),
         cmocka_unit_test(a_failed_rank_stops_the_others),
         cmocka_unit_test(handles_are_checked),
         cmocka_unit_test(the_host_shares_sends_and_receives),

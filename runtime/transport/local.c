@@ -549,8 +549,8 @@ struct local_world *local_world_new(const struct place_program *program, int32_t
     world->cached_bytes = portions_cached_bytes();
     world->turns = running < ranks ? running : ranks;
     world->running = ranks;
-    world->are_many = ranks > available_cores();
-    sched_getaffinity(0, sizeof world->cores, &world->cores);
+    world->takes_turns = ranks > running;
+    world->are_many = ranks > available_cores() || world->takes_turns;
     pthread_mutex_init(&world->lock, NULL);
     world->ranks = lines_new((size_t)ranks, sizeof *world->ranks);
     world->channels = calloc((size_t)ranks * (size_t)ranks, sizeof *world->channels);

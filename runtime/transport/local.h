@@ -31,10 +31,8 @@ struct channel { /* host messages from one rank to another */
     size_t bytes;
 };
 
-enum wait_state { WAIT_NONE, WAIT_FOR_COUNTER, WAIT_FOR_TURN };
-
 struct local_wait { /* of a rank, for what the peer is to do; once begun, under the world's lock */
-    enum wait_state state;
+    bool is_asleep; /* its counter has not come */
     _Atomic uint64_t *counter;
     uint64_t value; /* that it has to reach */
     int32_t peer, statement;
@@ -63,9 +61,12 @@ struct local_rank {
     void *shared; /* a copy: what a rank that fails leaves behind may still be read */
     size_t shared_capacity;
     struct local_wait wait;
-    bool lives;       /* it has not left; under the world's lock */
-    sem_t turn;       /* given to it when its wait is over */
-    pthread_t thread; /* of who waits */
+    /* Under the world's lock: whether it has not left; of who waits, its thread, and where that may
+     * run when it has been moved to a core. */
+    bool lives;
+    pthread_t thread;
+    cpu_set_t cores;
+    sem_t turn; /* given to it when its wait is over */
 };
 
 struct local_world {
@@ -73,16 +74,18 @@ struct local_world {
     int32_t n_groups, n_handles;
     int64_t cached_bytes; /* of a collective that goes through the caches */
     _Atomic int aborted;
-    cpu_set_t cores; /* where ranks may run */
-    bool are_many;   /* more than these */
-    /* Ranks that may run at a time, that do, which at the start are all of them, and whose counters
-     * have not come. These and what follows are written by who holds the lock. */
-    _Atomic int32_t turns, running, asleep;
-    pthread_mutex_t lock;
-    struct local_rank *first_ready, *last_ready; /* a queue: whose wait is over but for a turn */
+    bool are_many; /* more than cores, or than may run at a time: */
+    bool takes_turns;
     struct local_rank *ranks;
     struct channel *channels; /* [from * n + to] */
     struct local_line *lines; /* the same */
+    /* Ranks that are asleep: who moves a counter looks whether there are any. */
+    _Alignas(CACHE_LINE) _Atomic int32_t asleep;
+    /* What follows, and all waits, are of who holds the lock: how many ranks may run at a time, and
+     * do, which at the start are all; and a queue of those whose wait is over but for a turn. */
+    _Alignas(CACHE_LINE) pthread_mutex_t lock;
+    int32_t turns, running;
+    struct local_rank *first_ready, *last_ready;
 };
 
 static inline struct local_rank *rank_of(const struct place_context *context) {

@@ -9,9 +9,10 @@
  * then such with a yield. Behind these the wait is a long one. */
 enum { SPINS = 128, SPINS_AMONG_MANY = 2, YIELDS = 4 };
 
-/* Looks of a rank that waits for long, where ranks outnumber the cores, before it sleeps: to sleep and
- * to be woken takes the system longer than a small collective. */
-enum { LOOKS = 16 };
+/* Looks of a rank that waits for long, before others are told that it does, and a long look. Where
+ * ranks outnumber the cores they look a few times before they sleep, as to sleep and to be woken
+ * takes longer than a small collective; else for as long as one long look, as to tell takes a lock. */
+enum { LOOKS_AMONG_MANY = 16 };
 #define LONG_LOOK_SECONDS 1e-3
 
 static bool has_come(const struct local_wait *wait) {
@@ -23,30 +24,40 @@ static bool has_come(const struct local_wait *wait) {
 
 enum { ANY_CORE = -1 };
 
-/* The ranks that are ready go on in their order, as long as there is a turn; the first where this
- * core is left to it. The system would let it wait where it ran last, behind another rank. */
+/* A rank that sleeps will go on at this core. The system would let it wait where it ran last, behind
+ * another rank. */
+static bool move_to(int core, struct local_rank *rank) {
+    cpu_set_t alone;
+    if (core == ANY_CORE ||
+        pthread_getaffinity_np(rank->thread, sizeof rank->cores, &rank->cores) != 0 ||
+        !CPU_ISSET((size_t)core, &rank->cores))
+        return false;
+    CPU_ZERO(&alone);
+    CPU_SET((size_t)core, &alone);
+    return pthread_setaffinity_np(rank->thread, sizeof alone, &alone) == 0;
+}
+
+/* The ranks that are ready go on in their order, as long as there is a turn; the first of them at
+ * the core that has been left. */
 static void give_turns(struct local_world *world, int core) {
     while (world->first_ready && world->running < world->turns) {
         struct local_rank *rank = world->first_ready;
         world->first_ready = rank->wait.next_ready;
-        rank->wait.state = WAIT_NONE;
-        rank->wait.is_moved = core != ANY_CORE && CPU_ISSET((size_t)core, &world->cores);
-        if (rank->wait.is_moved) {
-            cpu_set_t alone;
-            CPU_ZERO(&alone);
-            CPU_SET((size_t)core, &alone);
-            pthread_setaffinity_np(rank->thread, sizeof alone, &alone);
-        }
+        rank->wait.is_moved = move_to(core, rank);
         core = ANY_CORE;
         world->running++;
         sem_post(&rank->turn);
     }
 }
 
+/* A rank that sleeps joins the queue for turns. */
 static void make_ready(struct local_world *world, struct local_rank *rank) {
-    rank->wait.state = WAIT_FOR_TURN;
+    rank->wait.is_asleep = false;
     rank->wait.next_ready = NULL;
-    *(world->first_ready ? &world->last_ready->wait.next_ready : &world->first_ready) = rank;
+    if (world->first_ready)
+        world->last_ready->wait.next_ready = rank;
+    else
+        world->first_ready = rank;
     world->last_ready = rank;
     atomic_fetch_sub(&world->asleep, 1);
 }
@@ -57,7 +68,7 @@ static void find_deadlock(struct local_world *world) {
         return;
     for (int32_t i = 0; i < world->n; i++) {
         struct local_rank *rank = &world->ranks[i];
-        if (rank->wait.state == WAIT_FOR_COUNTER) {
+        if (rank->wait.is_asleep) {
             rank->wait.in_vain = true;
             make_ready(world, rank);
             break;
@@ -65,7 +76,8 @@ static void find_deadlock(struct local_world *world) {
     }
 }
 
-static void stop_running(struct local_world *world) {
+/* The caller's rank sleeps from here on, or has left. */
+static void leave_turn(struct local_world *world) {
     world->running--;
     find_deadlock(world);
     give_turns(world, sched_getcpu());
@@ -73,22 +85,22 @@ static void stop_running(struct local_world *world) {
 
 /* Wakes the ranks whose counters have come; in a world that is aborted, all. */
 static void wake(struct local_world *world) {
-    pthread_mutex_lock(&world->lock);
     for (int32_t i = 0; i < world->n; i++) {
         struct local_rank *rank = &world->ranks[i];
-        if (rank->wait.state == WAIT_FOR_COUNTER &&
-            (atomic_load(&world->aborted) || has_come(&rank->wait)))
+        if (rank->wait.is_asleep && (atomic_load(&world->aborted) || has_come(&rank->wait)))
             make_ready(world, rank);
     }
     give_turns(world, ANY_CORE);
-    pthread_mutex_unlock(&world->lock);
 }
 
 /* A rank that falls asleep says so before it looks at its counter for the last time, and who moves
  * a counter does that before looking whether any rank sleeps: one of the two sees the other. */
 void counters_moved(struct local_world *world) {
-    if (atomic_load(&world->asleep) > 0)
-        wake(world);
+    if (atomic_load(&world->asleep) == 0)
+        return;
+    pthread_mutex_lock(&world->lock);
+    wake(world);
+    pthread_mutex_unlock(&world->lock);
 }
 
 void move_counter(struct local_world *world, _Atomic uint64_t *counter, uint64_t value) {
@@ -100,16 +112,17 @@ void local_waits_end(struct local_world *world) {
     pthread_mutex_lock(&world->lock);
     atomic_store(&world->aborted, 1);
     world->turns = world->n; /* a rank that has failed may never give its own back */
-    pthread_mutex_unlock(&world->lock);
     wake(world);
+    pthread_mutex_unlock(&world->lock);
 }
 
 void local_rank_leave(struct local_rank *rank) {
     struct local_world *world = rank->world;
     pthread_mutex_lock(&world->lock);
-    if (rank->lives)
-        stop_running(world);
-    rank->lives = false;
+    if (rank->lives) {
+        rank->lives = false;
+        leave_turn(world);
+    }
     pthread_mutex_unlock(&world->lock);
 }
 
@@ -145,13 +158,15 @@ int32_t fail_aborted(struct place_context *context, int32_t statement) {
 }
 
 bool comes_soon(const struct place_context *context, _Atomic uint64_t *counter, uint64_t value) {
-    const int spins = rank_of(context)->world->are_many ? SPINS_AMONG_MANY : SPINS;
+    const struct local_world *world = rank_of(context)->world;
+    const int spins = world->are_many ? SPINS_AMONG_MANY : SPINS;
+    const int polls = spins + (world->takes_turns ? 0 : YIELDS); /* with turns, all that may run do */
     if (atomic_load_explicit(counter, memory_order_acquire) >= value)
         return true;
     struct profile *profile = context->recorder.profile;
     uint64_t begin = profile_begin_wait(profile);
     bool came = false;
-    for (int i = 0; i < spins + YIELDS && !came; i++) {
+    for (int i = 0; i < polls && !came; i++) {
         if (i < spins)
             __builtin_ia32_pause();
         else
@@ -162,12 +177,17 @@ bool comes_soon(const struct place_context *context, _Atomic uint64_t *counter, 
     return came;
 }
 
-/* Whether it comes while the rank looks, letting others go first. It looks no more when one of these
- * has gone on for long: that one computes. */
-static bool comes_in_looks(const struct local_wait *wait) {
-    double now = clock_seconds(), before = now;
+/* Whether it comes while the rank looks, letting others go first and driving its transfers. A few looks
+ * are enough where one of these others goes on for long: that one computes. */
+static bool comes_in_looks(struct place_context *context, const struct local_wait *wait) {
+    const bool are_many = rank_of(context)->world->are_many;
+    double begin = clock_seconds(), before = begin, now = begin;
     bool came = false;
-    for (int i = 0; i < LOOKS && now - before < LONG_LOOK_SECONDS && !came; i++) {
+    for (int i = 0; !came && now - (are_many ? before : begin) < LONG_LOOK_SECONDS; i++) {
+        if (are_many && i == LOOKS_AMONG_MANY)
+            break;
+        if (context->transport->progress)
+            context->transport->progress(context);
         sched_yield();
         came = has_come(wait);
         before = now;
@@ -176,19 +196,20 @@ static bool comes_in_looks(const struct local_wait *wait) {
     return came;
 }
 
-/* Whether it has to: not if the counter has come by now. */
-static bool fall_asleep(struct local_rank *self, const struct local_wait *wait) {
+/* Registers the wait and leaves the rank's turn. False: it need not wait, since the counter has come
+ * by now, or the world is aborted. */
+static bool falls_asleep(struct local_rank *self, const struct local_wait *wait) {
     struct local_world *world = self->world;
     pthread_mutex_lock(&world->lock);
     self->wait = *wait;
-    self->wait.state = WAIT_FOR_COUNTER;
+    self->wait.is_asleep = true;
     self->thread = pthread_self();
     atomic_fetch_add(&world->asleep, 1);
     bool sleeps = !has_come(wait) && !atomic_load(&world->aborted);
     if (sleeps) {
-        stop_running(world);
+        leave_turn(world);
     } else {
-        self->wait.state = WAIT_NONE;
+        self->wait.is_asleep = false;
         atomic_fetch_sub(&world->asleep, 1);
     }
     pthread_mutex_unlock(&world->lock);
@@ -207,15 +228,15 @@ static void sleep_until_woken(struct place_context *context) {
         sched_yield();
     }
     if (self->wait.is_moved)
-        pthread_setaffinity_np(self->thread, sizeof self->world->cores, &self->world->cores);
+        pthread_setaffinity_np(self->thread, sizeof self->cores, &self->cores);
 }
 
 /* A wait that is worth some care. */
 static int32_t wait_long(struct place_context *context, const struct local_wait *wait) {
     struct local_rank *self = rank_of(context);
-    if (self->world->are_many && comes_in_looks(wait))
+    if (!self->world->takes_turns && comes_in_looks(context, wait))
         return PLACE_OK;
-    if (fall_asleep(self, wait))
+    if (falls_asleep(self, wait))
         sleep_until_woken(context);
     if (self->wait.in_vain)
         return fail_deadlock(context, wait->statement);

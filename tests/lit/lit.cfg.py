@@ -2,7 +2,7 @@
 #
 # Texts run by bash. Substitutions: %placec the command, %s the test file, %t a path of its own for
 # what it writes, %examples, %lib, %inputs, %hlo, %fx folders, %mpirun N a launcher for N processes, %python, %chroot,
-# %edit, %alike, %same_bits, %resume, %killed_stage and %trace scripts of this folder's parent, %nth how far
+# %edit, %alike, %same_bits, %resume, %killed_stage, %trace and %turns scripts of this folder's parent, %nth how far
 # apart those are that a test takes of many (1 in full), and %sampled what goes on to a loop's next round in all but
 # every %nth; `%exits N COMMAND` holds that a command ends with
 # status N; `not` and FileCheck are found by name. Features (REQUIRES:): mpi, root, sanitizer, full, mount
@@ -56,6 +56,7 @@ config.substitutions += [
     ("%resume", " ".join([config.python, os.path.join(config.source_root, "tests", "resume.py")])),
     ("%killed_stage", " ".join([config.python, os.path.join(config.source_root, "tests", "killed_stage.py")])),
     ("%trace", " ".join([config.python, os.path.join(config.source_root, "tests", "trace.py")])),
+    ("%turns", " ".join([config.python, os.path.join(config.source_root, "tests", "turns.py")])),
     ("%exits", os.path.join(config.source_root, "tests", "exits.sh")),
     ("%chroot", os.path.join(config.source_root, "tests", "chroot.sh")),
 ]
