@@ -137,7 +137,11 @@ static const enum tier kept_away[AWAY][N_STATES] = {
             [STATE_PARAMETERS] = TIER_DISK,
             [STATE_ACTIVATIONS] = TIER_DISK,
             [STATE_GRADIENTS] = TIER_DISK},
+    // Where it has none for an update either.
+    [11] = {[STATE_OPTIMIZER] = TIER_DISK},
+    [12] = {[STATE_OPTIMIZER] = TIER_DISK, [STATE_PARAMETERS] = TIER_DISK},
 };
+enum { FIRST_WITHOUT_HOST = 11 };
 
 static bool is_edited(const struct diagnostic *d, struct span span) {
     for (uint32_t i = 0; i < d->n_edits; i++)
@@ -195,6 +199,16 @@ static bool free_what_is_kept(const struct editable *file, struct diagnostic *d,
     return true;
 }
 
+// How a row of `kept_away` has a state, which the file keeps nearer, or not away: an update goes on
+// where it is said to be.
+static const char *away_mode(int away, enum state state, const struct mode_statement *said) {
+    bool updates = said ? said->update_on == TIER_HOST : kept_away[away][state] == TIER_HOST;
+    bool update_there = updates && state == STATE_OPTIMIZER && away < FIRST_WITHOUT_HOST;
+    if (kept_away[away][state] == TIER_DISK)
+        return update_there ? "offloaded(to = disk, update = host)" : "offloaded(to = disk)";
+    return update_there ? "offloaded(update = host)" : "offloaded";
+}
+
 // The statement that a row of `kept_away` takes of a state; NULL: none, or it is there already.
 static const char *away_statement(const struct editable *file, int away, enum state state,
                                   const struct mode_statement **said) {
@@ -207,14 +221,12 @@ static const char *away_statement(const struct editable *file, int away, enum st
             mode->sets_residency && !mode->selector.n_roles)
             *said = mode;
     }
-    if (to == TIER_DEVICE || (*said && (*said)->to >= to))
+    bool updates = state == STATE_OPTIMIZER && *said && (*said)->update_on == TIER_HOST;
+    bool updates_here = updates && away >= FIRST_WITHOUT_HOST;
+    if (to == TIER_DEVICE || (*said && (*said)->to >= to && !updates_here))
         return NULL;
-    bool update_there =
-        state == STATE_OPTIMIZER && (*said ? (*said)->update_on == TIER_HOST : to == TIER_HOST);
-    const char *how = to == TIER_DISK ? update_there ? "(to = disk, update = host)" : "(to = disk)"
-                      : update_there  ? "(update = host)"
-                                      : "";
-    return arena_format(&file->c->arena, "%s : offloaded%s", state_names[state], how);
+    return arena_format(&file->c->arena, "%s : %s", state_names[state],
+                        away_mode(away, state, *said));
 }
 
 // Whether the row keeps on disk all states of which one statement says that they are on the host.
@@ -225,6 +237,16 @@ static bool moves_all(const struct editable *file, int away, const struct mode_s
             kept_away[away][strategy->modes[m].state] != TIER_DISK)
             return false;
     return said->origin.kind == ORIGIN_STATEMENT;
+}
+
+// Whether a statement says it of the optimizer, too.
+static bool is_of_optimizer(const struct editable *file, const struct mode_statement *said) {
+    const struct strategy_config *strategy = &file->c->config.strategy;
+    for (uint32_t m = 0; m < strategy->n_modes; m++)
+        if (span_equal(strategy->modes[m].origin.span, said->origin.span) &&
+            strategy->modes[m].state == STATE_OPTIMIZER)
+            return true;
+    return false;
 }
 
 // The same of an edit. What is recomputed leaves nothing to be moved in a pipeline but what layers hand
@@ -252,7 +274,9 @@ static bool keep_away(const struct editable *file, const struct edit *edit, stru
         else if (!is_of_file(file->c, said->origin.span) || !moves_all(file, away, said))
             return false;
         else if (!is_edited(d, said->origin.span))
-            diagnostic_edit(d, said->origin.span, "offloaded(to = disk)");
+            diagnostic_edit(
+                d, said->origin.span, "%s",
+                away_mode(away, is_of_optimizer(file, said) ? STATE_OPTIMIZER : state, said));
     }
     return true;
 }

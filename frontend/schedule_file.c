@@ -109,7 +109,8 @@ static bool add_cell(struct schedule_reader *reader, struct row *row, struct cel
         reader->first_of[cell.kind] = cell.span;
     if (cell.stage >= reader->n_stages)
         reader->n_stages = cell.stage + 1;
-    if (cell.microbatch >= reader->n_microbatches)
+    // What is done once for all may have a number, as PyTorch's reader takes one, which says nothing.
+    if (cell_words[cell.kind].has_microbatch && cell.microbatch >= reader->n_microbatches)
         reader->n_microbatches = cell.microbatch + 1;
     ARENA_PUSH(reader->r->arena, row->cells, row->n, row->cap, cell);
     return true;

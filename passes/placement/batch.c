@@ -102,8 +102,8 @@ void propose_number_of_microbatches(struct placing *p, struct diagnostic *d, int
     }
     diagnostic_help(d,
                     "say `microbatch = %" PRId64 "`: the %" PRId64
-                    " sequences of a device are %" PRId64 " microbatches then",
-                    size, part, part / size);
+                    " sequences of a device are %" PRId64 " microbatch%s then",
+                    size, part, part / size, part == size ? "" : "es");
     struct span behind = span_of(batch->span.source, batch->span.end, batch->span.end);
     if (said->kind == ORIGIN_STATEMENT)
         diagnostic_edit(d, said->span, "microbatch = %" PRId64, size);

@@ -213,12 +213,16 @@ static const char *unsaid_of_optimizer(struct placing *p, const struct axis_list
                       : "the optimizer";
 }
 
+static enum state state_of(enum trouble trouble) {
+    return trouble == TROUBLE_GRADIENTS ? STATE_GRADIENTS : STATE_PARAMETERS;
+}
+
 // E402: every device would update the whole parameter with its part of the gradient. E307: whole
 // optimizer states for parameters of which each device keeps a part.
 static void report_whole_update(struct placing *p, const struct storage *storage,
                                 enum trouble trouble, const struct axis_list *axes) {
     bool gradient = trouble == TROUBLE_GRADIENTS;
-    enum state state = gradient ? STATE_GRADIENTS : STATE_PARAMETERS;
+    enum state state = state_of(trouble);
     const struct origin *shards = stored_origin(storage, state, axes->axes[0]);
     const struct origin *optimizer = stored_origin(storage, STATE_OPTIMIZER, axes->axes[0]);
     struct diagnostic *d =
@@ -292,7 +296,7 @@ static bool first_time(uint64_t *seen, unsigned axis) {
 // Whether what is told of one axis, and what its help edits, is of the other too.
 static bool same_statements(const struct placing *p, const struct storage *storage,
                             enum trouble trouble, unsigned a, unsigned b) {
-    enum state state = trouble == TROUBLE_GRADIENTS ? STATE_GRADIENTS : STATE_PARAMETERS;
+    enum state state = state_of(trouble);
     const struct axis_list *tokens = &p->placement->tokens;
     if (trouble == TROUBLE_PARAMETERS && axis_list_has(tokens, a) != axis_list_has(tokens, b))
         return false;
@@ -310,6 +314,16 @@ static struct axis_list all_axes(const struct placing *p) {
     return axes;
 }
 
+// These axes in the order in which a statement says them: in another one the help's would not agree
+// with it.
+static struct axis_list as_said(const struct mode_statement *mode, const struct axis_list *axes) {
+    struct axis_list said = {0};
+    for (unsigned i = 0; mode && i < mode->axes.n; i++)
+        if (axis_list_has(axes, mode->axes.axes[i]))
+            axis_list_add(&said, mode->axes.axes[i]);
+    return said.n == axes->n ? said : *axes;
+}
+
 // The axes of a product are in trouble together, where the same statements speak about them.
 static void check_axes(struct placing *p, const struct storage *storage, struct seen *seen) {
     const struct axis_list all = all_axes(p);
@@ -323,6 +337,8 @@ static void check_axes(struct placing *p, const struct storage *storage, struct 
                 same_statements(p, storage, trouble, all.axes[i], all.axes[k]) &&
                 first_time(&seen->axes[trouble], all.axes[k]))
                 axis_list_add(&axes, all.axes[k]);
+        if (axes.n)
+            axes = as_said(storage->modes[state_of(trouble)][axes.axes[0]], &axes);
         if (axes.n && trouble == TROUBLE_PARAMETERS)
             report_parameters(p, storage, &axes);
         else if (axes.n)

@@ -271,9 +271,9 @@ static enum precision_use vanishing_use(const struct rules *r, const struct subj
     return N_PRECISION_USES;
 }
 
-static bool check_scale(const struct rules *r, const struct subject *of) {
-    enum precision_use use = vanishing_use(r, of);
-    if (r->config->train.loss_scale.initial != 0 || use == N_PRECISION_USES)
+static bool report_unscaled(const struct rules *r, const struct subject *of,
+                            enum precision_use use) {
+    if (r->config->train.loss_scale.initial != 0)
         return false;
     const struct origin *origin = origin_of(r, use, of);
     struct diagnostic *d =
@@ -282,6 +282,17 @@ static bool check_scale(const struct rules *r, const struct subject *of) {
     diagnostic_origin(d, origin);
     diagnostic_help(d, "say `loss_scale = dynamic`, or take `bf16`");
     return true;
+}
+
+static bool check_scale(const struct rules *r, const struct subject *of) {
+    enum precision_use use = vanishing_use(r, of);
+    return use != N_PRECISION_USES && report_unscaled(r, of, use);
+}
+
+// A part without parameters hands gradients on, too.
+static bool check_scale_of_part(const struct rules *r, const struct subject *of) {
+    enum precision_use use = work_use(r, of);
+    return type_of(r, use, of) == DTYPE_F16 && report_unscaled(r, of, use);
 }
 
 // AdamW's second moment is of squares.
@@ -296,18 +307,21 @@ static bool check_moments(const struct rules *r, const struct subject *of) {
     return true;
 }
 
-static void check_each(const struct rules *r,
+// Whether something was reported, of the first of which there was.
+static bool check_each(const struct rules *r,
                        bool (*check)(const struct rules *, const struct subject *)) {
-    for (uint32_t i = 0; i < r->n_tensors; i++)
-        if (check(r, &r->tensors[i]))
-            return;
+    bool reported = false;
+    for (uint32_t i = 0; i < r->n_tensors && !reported; i++)
+        reported = check(r, &r->tensors[i]);
+    return reported;
 }
 
-static void check_each_part(const struct rules *r,
+static bool check_each_part(const struct rules *r,
                             bool (*check)(const struct rules *, const struct subject *)) {
-    for (uint32_t i = 0; i < r->n_parts; i++)
-        if (check(r, &r->parts[i]))
-            return;
+    bool reported = false;
+    for (uint32_t i = 0; i < r->n_parts && !reported; i++)
+        reported = check(r, &r->parts[i]);
+    return reported;
 }
 
 // ---- ranges of layers -------------------------------------------------------------------------
@@ -408,7 +422,8 @@ bool check_precision(const struct program *program, const struct config *config,
     check_each_part(&r, check_accumulate);
     if (diagnostics->n_errors > errors)
         return false;
-    check_each(&r, check_scale);
+    if (!check_each(&r, check_scale))
+        check_each_part(&r, check_scale_of_part);
     check_each(&r, check_moments);
     check_each(&r, check_useless_master);
     check_each(&r, check_useless_gather);
