@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Writes a safetensors file otherwise, as others write weights, or compares two of them.
 
-    weights.py write FILE TO [type=F16|BF16|F64] [files=N] [strip] [head] [extra=NAME] [drop=NAME]
+    weights.py write FILE TO [type=F16|BF16|F64] [files=N] [strip] [head] [extra=NAME] [drop=NAME] [first=VALUE]
         type: of all elements (rounded to the nearest); files: so many and an index, in the folder TO, else the file TO;
         strip: names without their first part; head: a copy of the table of the embedding as lm_head.weight; extra: a
-        vector that no model has; drop: without that tensor
+        vector that no model has; drop: without that tensor; first: of each tensor the first element
     weights.py same FILE OTHER     the same names, shapes and values, whatever their types
     weights.py hostile FILE TO     files in the folder TO whose headers lie about the bytes of FILE
 """
@@ -100,6 +100,8 @@ def main():
     if "extra" in options:
         tensors[options["extra"]] = [4], (1.0, 2.0, 3.0, 4.0)
     tensors.pop(options.get("drop"), None)
+    if "first" in options:
+        tensors = {name: (shape, (float(options["first"]), *values[1:])) for name, (shape, values) in tensors.items()}
     if "strip" in options:
         tensors = {name if name == "lm_head.weight" else name.split(".", 1)[1]: tensor
                    for name, tensor in tensors.items()}

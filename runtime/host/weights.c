@@ -265,6 +265,46 @@ void weights_print(const struct weights *weights, const char *path) {
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
+static int32_t fail_not_finite(const struct weights *weights, struct place_context *context,
+                               const struct entry *entry, const struct weight *source) {
+    const char *path = weights->files.files[source->file].path;
+    return context_fail(context, -1, PLACE_ERROR_HOST, "%s: %s has what is not a finite number%s",
+                        path, source->name,
+                        entry->dtype == PLACE_F16
+                            ? ", or one beyond fp16's 65504; bf16 reaches as far as fp32"
+                            : "");
+}
+
+/* Parameters that are made when they are needed are as finite as those that are kept: what this rank
+ * holds of what they are made of is looked at in their type. */
+static int32_t check_made(const struct weights *weights, struct place_context *context,
+                          const struct entry *entry) {
+    const struct weight *source = find_source(&weights->files, parameter_name(entry));
+    for (const struct component *c = entry->components; c && source; c = c->next) {
+        int64_t copies;
+        bool finite = true;
+        if (!component_is_rounded(entry, c) ||
+            entry_copy(context->program, entry, c, context->rank, &copies) < 0)
+            continue;
+        if (part_is_finite(context, entry, c, &finite) != 0)
+            return fail_item(context, c->buffer);
+        if (!finite)
+            return fail_not_finite(weights, context, entry, source);
+    }
+    return PLACE_OK;
+}
+
+static int32_t check_all_made(const struct weights *weights, struct place_context *context) {
+    struct entries parameters;
+    int32_t status = PLACE_OK;
+    if (!entries_list(context->program, ENTRIES_PARAMETERS, &parameters))
+        status = context_fail(context, -1, PLACE_ERROR_HOST, "no memory to list parameters");
+    for (int32_t i = 0; i < parameters.n && !status; i++)
+        status = check_made(weights, context, &parameters.items[i]);
+    entries_free(&parameters);
+    return status;
+}
+
 static int32_t read_entry(const struct weights *weights, struct place_context *context,
                           struct panel *panel, int32_t i) {
     const struct entry *entry = &weights->entries.items[i];
@@ -284,8 +324,7 @@ static int32_t read_entry(const struct weights *weights, struct place_context *c
         if (end == PART_ITEM_FAILED || part_is_finite(context, entry, c, &finite) != 0)
             return fail_item(context, c->buffer);
         if (!finite)
-            return context_fail(context, -1, PLACE_ERROR_HOST,
-                                "%s: %s has what is not a finite number", file->path, source->name);
+            return fail_not_finite(weights, context, entry, source);
     }
     return PLACE_OK;
 }
@@ -299,5 +338,5 @@ int32_t weights_read(const struct weights *weights, struct place_context *contex
         if (weights->sources[i])
             status = read_entry(weights, context, panel, i);
     panel_free(panel);
-    return status;
+    return status ? status : check_all_made(weights, context);
 }
