@@ -114,34 +114,36 @@ static const char *const tuple_of_stage[STAGES] = {"", "(R, S, R, R)", "(R, S, S
 
 // Where states are kept that leave the device, from what copies least on. ZeRO-Offload's is the
 // first: only gradients go out and parameters come in.
-static const enum tier kept_away[AWAY][N_STATES] = {
-    [1] = {[STATE_OPTIMIZER] = TIER_HOST},
-    [2] = {[STATE_OPTIMIZER] = TIER_HOST, [STATE_PARAMETERS] = TIER_HOST},
-    [3] = {[STATE_OPTIMIZER] = TIER_HOST,
-           [STATE_PARAMETERS] = TIER_HOST,
-           [STATE_ACTIVATIONS] = TIER_HOST},
-    [4] = {[STATE_OPTIMIZER] = TIER_HOST,
-           [STATE_PARAMETERS] = TIER_HOST,
-           [STATE_ACTIVATIONS] = TIER_HOST,
-           [STATE_GRADIENTS] = TIER_HOST},
-    [5] = {[STATE_OPTIMIZER] = TIER_DISK},
-    [6] = {[STATE_OPTIMIZER] = TIER_DISK, [STATE_PARAMETERS] = TIER_DISK},
-    [7] = {[STATE_OPTIMIZER] = TIER_DISK,
-           [STATE_PARAMETERS] = TIER_DISK,
-           [STATE_ACTIVATIONS] = TIER_HOST,
-           [STATE_GRADIENTS] = TIER_HOST},
-    // Where the host has no room for what the file keeps there.
-    [8] = {[STATE_GRADIENTS] = TIER_DISK},
-    [9] = {[STATE_ACTIVATIONS] = TIER_DISK},
-    [10] = {[STATE_OPTIMIZER] = TIER_DISK,
+static const struct {
+    enum tier of[N_STATES];
+    bool updates_here; // also where the file says that the host updates
+} kept_away[AWAY] = {
+    [1] = {{[STATE_OPTIMIZER] = TIER_HOST}},
+    [2] = {{[STATE_OPTIMIZER] = TIER_HOST, [STATE_PARAMETERS] = TIER_HOST}},
+    [3] = {{[STATE_OPTIMIZER] = TIER_HOST,
+            [STATE_PARAMETERS] = TIER_HOST,
+            [STATE_ACTIVATIONS] = TIER_HOST}},
+    [4] = {{[STATE_OPTIMIZER] = TIER_HOST,
+            [STATE_PARAMETERS] = TIER_HOST,
+            [STATE_ACTIVATIONS] = TIER_HOST,
+            [STATE_GRADIENTS] = TIER_HOST}},
+    [5] = {{[STATE_OPTIMIZER] = TIER_DISK}},
+    [6] = {{[STATE_OPTIMIZER] = TIER_DISK, [STATE_PARAMETERS] = TIER_DISK}},
+    [7] = {{[STATE_OPTIMIZER] = TIER_DISK,
             [STATE_PARAMETERS] = TIER_DISK,
-            [STATE_ACTIVATIONS] = TIER_DISK,
-            [STATE_GRADIENTS] = TIER_DISK},
+            [STATE_ACTIVATIONS] = TIER_HOST,
+            [STATE_GRADIENTS] = TIER_HOST}},
+    // Where the host has no room for what the file keeps there.
+    [8] = {{[STATE_GRADIENTS] = TIER_DISK}},
+    [9] = {{[STATE_ACTIVATIONS] = TIER_DISK}},
+    [10] = {{[STATE_OPTIMIZER] = TIER_DISK,
+             [STATE_PARAMETERS] = TIER_DISK,
+             [STATE_ACTIVATIONS] = TIER_DISK,
+             [STATE_GRADIENTS] = TIER_DISK}},
     // Where it has none for an update either.
-    [11] = {[STATE_OPTIMIZER] = TIER_DISK},
-    [12] = {[STATE_OPTIMIZER] = TIER_DISK, [STATE_PARAMETERS] = TIER_DISK},
+    [11] = {{[STATE_OPTIMIZER] = TIER_DISK}, .updates_here = true},
+    [12] = {{[STATE_OPTIMIZER] = TIER_DISK, [STATE_PARAMETERS] = TIER_DISK}, .updates_here = true},
 };
-enum { FIRST_WITHOUT_HOST = 11 };
 
 static bool is_edited(const struct diagnostic *d, struct span span) {
     for (uint32_t i = 0; i < d->n_edits; i++)
@@ -202,9 +204,9 @@ static bool free_what_is_kept(const struct editable *file, struct diagnostic *d,
 // How a row of `kept_away` has a state, which the file keeps nearer, or not away: an update goes on
 // where it is said to be.
 static const char *away_mode(int away, enum state state, const struct mode_statement *said) {
-    bool updates = said ? said->update_on == TIER_HOST : kept_away[away][state] == TIER_HOST;
-    bool update_there = updates && state == STATE_OPTIMIZER && away < FIRST_WITHOUT_HOST;
-    if (kept_away[away][state] == TIER_DISK)
+    bool updates = said ? said->update_on == TIER_HOST : kept_away[away].of[state] == TIER_HOST;
+    bool update_there = updates && state == STATE_OPTIMIZER && !kept_away[away].updates_here;
+    if (kept_away[away].of[state] == TIER_DISK)
         return update_there ? "offloaded(to = disk, update = host)" : "offloaded(to = disk)";
     return update_there ? "offloaded(update = host)" : "offloaded";
 }
@@ -213,7 +215,7 @@ static const char *away_mode(int away, enum state state, const struct mode_state
 static const char *away_statement(const struct editable *file, int away, enum state state,
                                   const struct mode_statement **said) {
     const struct strategy_config *strategy = &file->c->config.strategy;
-    enum tier to = kept_away[away][state];
+    enum tier to = kept_away[away].of[state];
     *said = NULL;
     for (uint32_t m = 0; m < strategy->n_modes; m++) {
         const struct mode_statement *mode = &strategy->modes[m];
@@ -222,7 +224,7 @@ static const char *away_statement(const struct editable *file, int away, enum st
             *said = mode;
     }
     bool updates = state == STATE_OPTIMIZER && *said && (*said)->update_on == TIER_HOST;
-    bool updates_here = updates && away >= FIRST_WITHOUT_HOST;
+    bool updates_here = updates && kept_away[away].updates_here;
     if (to == TIER_DEVICE || (*said && (*said)->to >= to && !updates_here))
         return NULL;
     return arena_format(&file->c->arena, "%s : %s", state_names[state],
@@ -234,7 +236,7 @@ static bool moves_all(const struct editable *file, int away, const struct mode_s
     const struct strategy_config *strategy = &file->c->config.strategy;
     for (uint32_t m = 0; m < strategy->n_modes; m++)
         if (span_equal(strategy->modes[m].origin.span, said->origin.span) &&
-            kept_away[away][strategy->modes[m].state] != TIER_DISK)
+            kept_away[away].of[strategy->modes[m].state] != TIER_DISK)
             return false;
     return said->origin.kind == ORIGIN_STATEMENT;
 }
