@@ -19,5 +19,5 @@ const char *library_directory(struct arena *arena) {
 // which runs here and now.
 const char *backend_level(const struct backend_options *options, const char **why) {
     const struct kernels *kernels = options->level ? NULL : kernels_select(why);
-    return kernels ? kernels->version : options->level;
+    return kernels ? kernels->level : options->level;
 }

@@ -12,7 +12,7 @@
  *
  *     bench_kernels SECONDS, for each figure
  *
- * PLACE_CPU=v2|v3|v4 takes another version of the kernels. bench/kernels makes tables of it. */
+ * PLACE_CPU=v2|v3|v4|v4_bf16 takes another version of the kernels. bench/kernels makes tables of it. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdbool.h>

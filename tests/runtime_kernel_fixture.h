@@ -39,12 +39,10 @@ static inline void context_free(struct place_context *context) {
     free(context);
 }
 
-static const char *const version_names[] = {"v2", "v3", "v4"};
-
 /* Runs a check once per version that this CPU has. */
 static inline void in_each_version(void (*check)(struct place_context *context)) {
-    for (int i = 0; i < 3; i++) {
-        const struct kernels *kernels = kernels_named(version_names[i]);
+    for (const char *const *name = kernels_names; *name != NULL; name++) {
+        const struct kernels *kernels = kernels_named(*name);
         if (kernels == NULL)
             continue;
         struct place_context *context = context_make(kernels, 1);
@@ -55,8 +53,8 @@ static inline void in_each_version(void (*check)(struct place_context *context))
 
 /* The same, with teams of one to three threads. */
 static inline void teams_in_each_version(void (*check)(struct place_context *const teams[3])) {
-    for (int i = 0; i < 3; i++) {
-        const struct kernels *kernels = kernels_named(version_names[i]);
+    for (const char *const *name = kernels_names; *name != NULL; name++) {
+        const struct kernels *kernels = kernels_named(*name);
         if (kernels == NULL)
             continue;
         struct place_context *teams[3];

@@ -314,7 +314,7 @@ static void check_narrow(struct place_context *context, int dtype, const struct 
         set_all(&q, dtype, 4), set_all(&k, dtype, -4);
     attend_to_nothing(context, dtype);
     struct tensor v = tensor_random(dtype, keys, 3), d_o = tensor_random(dtype, queries, 4);
-    bool rounds = dtype == PLACE_BF16 && kernels_have_pairs(context->kernels);
+    bool rounds = dtype == PLACE_BF16 && context->kernels->has_pairs;
     struct narrow_case c = {.s = s,
                             .rounding = rounds ? 0x1p-8 : 0,
                             .q = q.exact,

@@ -73,7 +73,7 @@ static void check(struct place_context *context, body run, int first,
 /* What multiplies elements does so in bf16 where the CPU can, and then gives other bits
  * (runtime_test_attention.c). */
 #define CHECK_PRODUCTS(context, body, ...)                                                         \
-    CHECK_FROM(context, body, kernels_have_pairs((context)->kernels), __VA_ARGS__)
+    CHECK_FROM(context, body, (context)->kernels->has_pairs, __VA_ARGS__)
 
 /* ---- norms ---- */
 

@@ -274,7 +274,7 @@ static void print_resumption(const struct session *session) {
 static const char *bf16_products(const struct session *session) {
     if (!session->program->bf16_products)
         return "";
-    return kernels_have_pairs(session->kernels) ? ", bf16 by AVX512_BF16" : ", bf16 in fp32";
+    return session->kernels->has_pairs ? ", bf16 by AVX512_BF16" : ", bf16 in fp32";
 }
 
 /* What ranks have beyond their devices' memory. */
@@ -302,7 +302,7 @@ static void print_header(const struct session *session, const struct launch *lau
            plural_s(cores), transport, program->devices > cores ? ": more ranks than cores" : "");
     printf("products: %s%s; kernels: x86-64-%s; memory: %s per rank",
            program->library_products ? product_description() : "own", bf16_products(session),
-           session->kernels->version,
+           session->kernels->level,
            format_bytes(arena, sizeof arena, program_arena_bytes(program, PLACE_DEVICE)));
     print_beyond(session);
     if (message_bytes(session) > 0)

@@ -70,7 +70,7 @@ static int32_t check_heads(struct place_context *context, int32_t statement, int
 
 /* Are products made by the CPU's instruction for bf16? */
 static bool are_paired(const struct place_context *context, int32_t dtype, int32_t computed) {
-    return dtype == PLACE_BF16 && computed == PLACE_F32 && kernels_have_pairs(context->kernels);
+    return dtype == PLACE_BF16 && computed == PLACE_F32 && context->kernels->has_pairs;
 }
 
 /* What both directions are told, by the names that both calls give it. */

@@ -114,20 +114,16 @@ INLINED void bf16_store_in_steps(uint16_t *to, singles first, singles second) {
         store_halves(to, bf16_rounded(first), bf16_rounded(second));
 }
 
-#if VECTOR_BYTES == 64
-/* The instruction of AVX512_BF16 takes subnormal numbers for zeros. By its name, since compilers have
- * it in functions for such CPUs alone. */
+#if defined __AVX512BF16__
+/* The instruction takes subnormal numbers for zeros. */
 INLINED void bf16_store(uint16_t *to, singles first, singles second) {
     enum { SUBNORMAL = 0x20 };
     int none_small = _kortestz_mask16_u8(_mm512_fpclass_ps_mask((__m512)first, SUBNORMAL),
                                          _mm512_fpclass_ps_mask((__m512)second, SUBNORMAL));
-    if (__builtin_expect(__builtin_cpu_supports("avx512bf16") && none_small, 1)) {
-        __m512i made;
-        __asm__("vcvtne2ps2bf16 %2, %1, %0" : "=v"(made) : "v"(second), "v"(first));
-        _mm512_storeu_si512(to, made);
-    } else {
+    if (__builtin_expect(none_small, 1))
+        _mm512_storeu_si512(to, (__m512i)_mm512_cvtne2ps_pbh((__m512)second, (__m512)first));
+    else
         bf16_store_in_steps(to, first, second);
-    }
 }
 #else
 INLINED void bf16_store(uint16_t *to, singles first, singles second) {

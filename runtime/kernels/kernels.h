@@ -23,19 +23,21 @@ struct math_function {
 };
 
 struct kernels {
-    const char *version; /* "v2", "v3" or "v4" of x86-64 */
+    const char *version; /* one of kernels_names */
+    const char *level;   /* of x86-64 that a CPU must have: "v2", "v3" or "v4" */
     int vector_bytes;
+    bool has_pairs; /* multiplies bf16 as it is, in pairs */
     const struct math_function *math_f32;
     const struct math_function *math_f64;
     team_function tiles[KERNEL_TYPES][KERNEL_COUNT];
 };
 
-/* The best version this CPU can run, or the one that the variable PLACE_CPU (v2, v3 or v4) names if
- * the CPU can run that too. Null, with a text in *message, when it cannot, or can run none. */
-const struct kernels *kernels_select(const char **message);
+/* "v2", "v3", "v4": the levels of x86-64; "v4_bf16": v4 with AVX512_BF16. NULL behind the last. */
+extern const char *const kernels_names[];
 
-/* Whether the CPU multiplies bf16 in pairs (AVX512_BF16), and the version is for such CPUs. */
-bool kernels_have_pairs(const struct kernels *kernels);
+/* The best version this CPU can run, or the one that the variable PLACE_CPU names if the CPU can run
+ * that too. Null, with a text in *message, when it cannot, or can run none. */
+const struct kernels *kernels_select(const char **message);
 
 /* The version of that name whether or not it is the best one; null when the CPU cannot run it. */
 const struct kernels *kernels_named(const char *version);

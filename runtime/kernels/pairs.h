@@ -4,21 +4,14 @@
 #pragma once
 #include "runtime/kernels/vector.h"
 
-#if VECTOR_BYTES == 64
+#if defined __AVX512BF16__
 enum { HAS_PAIRS_f32 = 1, HAS_PAIRS_f64 = 0 };
 
-/* sum + a b. By its name, since compilers have the instruction in functions for such CPUs alone. */
-static inline __m512 add_pairs(__m512 a, __m512 b, __m512 sum) {
-    __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
-    return sum;
-}
-#define VECTOR_PAIRS_f32(a, b, sum) add_pairs((__m512)(a), (__m512)(b), (__m512)(sum))
+#define VECTOR_PAIRS_f32(a, b, sum) _mm512_dpbf16_ps((__m512)(sum), (__m512bh)(a), (__m512bh)(b))
 
 /* Rounds two lines of singles to bf16, the first of them in the lower half. */
 static inline __m512i round_lines(__m512 first, __m512 second) {
-    __m512i lines;
-    __asm__("vcvtne2ps2bf16 %2, %1, %0" : "=v"(lines) : "v"(second), "v"(first));
-    return lines;
+    return (__m512i)_mm512_cvtne2ps_pbh(second, first);
 }
 
 /* to = pairs of lines that follow one another in k. */

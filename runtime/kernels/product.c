@@ -216,7 +216,7 @@ int32_t place_product(struct place_context *context, int32_t statement, int32_t 
     describe(context, statement, &whole);
     if (is_real(dtype) && dtype == result)
         return multiply_by_library(context, statement, &whole);
-    bool pairs = dtype == PLACE_BF16 && result != PLACE_F64 && kernels_have_pairs(context->kernels);
+    bool pairs = dtype == PLACE_BF16 && result != PLACE_F64 && context->kernels->has_pairs;
     return multiply_ourselves(context, statement, &whole, result, (struct row_blocks){1, 1, k},
                               pairs);
 }

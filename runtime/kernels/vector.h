@@ -12,7 +12,7 @@
  * VECTOR_OF_HALF: half a vector of floats as one of doubles. */
 #if defined __AVX512F__
 #define VECTOR_BYTES            64
-#define KERNEL_VERSION          v4
+#define KERNEL_LEVEL            v4
 #define VECTOR_FMA_f32(a, b, c) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
 #define VECTOR_FMA_f64(a, b, c) _mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c))
 #define VECTOR_SQRT_f32(a)      _mm512_sqrt_ps((__m512)(a))
@@ -24,7 +24,7 @@
 #define VECTOR_OF_HALF(a)       _mm512_cvtps_pd((__m256)(a))
 #elif defined __FMA__
 #define VECTOR_BYTES            32
-#define KERNEL_VERSION          v3
+#define KERNEL_LEVEL            v3
 #define VECTOR_FMA_f32(a, b, c) _mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c))
 #define VECTOR_FMA_f64(a, b, c) _mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c))
 #define VECTOR_SQRT_f32(a)      _mm256_sqrt_ps((__m256)(a))
@@ -36,7 +36,7 @@
 #define VECTOR_OF_HALF(a)       _mm256_cvtps_pd((__m128)(a))
 #else
 #define VECTOR_BYTES            16
-#define KERNEL_VERSION          v2
+#define KERNEL_LEVEL            v2
 #define VECTOR_FMA_f32(a, b, c) ((a) * (b) + (c))
 #define VECTOR_FMA_f64(a, b, c) ((a) * (b) + (c))
 #define VECTOR_SQRT_f32(a)      _mm_sqrt_ps((__m128)(a))
@@ -46,6 +46,13 @@
 #define VECTOR_MAX_f64(a, b)    _mm_max_pd((__m128d)(a), (__m128d)(b))
 #define VECTOR_MIN_f64(a, b)    _mm_min_pd((__m128d)(a), (__m128d)(b))
 #define VECTOR_OF_HALF(a)       __builtin_convertvector(a, vector_f64)
+#endif
+
+/* What is compiled for more than a level has a name of its own. */
+#if defined __AVX512BF16__
+#define KERNEL_VERSION v4_bf16
+#else
+#define KERNEL_VERSION KERNEL_LEVEL
 #endif
 
 /* Functions are inlined that need their constants, or would have to save all vectors around a call.

@@ -1,5 +1,6 @@
-/* One version of all kernels. This file is compiled three times, for x86-64-v2, v3 and v4
- * (runtime/CMakeLists.txt); each makes one table, and select.c takes the best that the CPU can run.
+/* One version of all kernels. This file is compiled four times, for x86-64-v2, v3, v4, and v4
+ * with AVX512_BF16 (runtime/CMakeLists.txt); each makes one table, and select.c takes the best that
+ * the CPU can run.
  * Inside, every kernel is a template that is included once per type. */
 #include <math.h>
 #include <stdbool.h>
@@ -28,7 +29,9 @@
 
 const struct kernels NAMED(KERNEL_VERSION) = {
     .version = QUOTED_NAME(KERNEL_VERSION),
+    .level = QUOTED_NAME(KERNEL_LEVEL),
     .vector_bytes = VECTOR_BYTES,
+    .has_pairs = HAS_PAIRS_f32,
     .math_f32 = math_functions_f32,
     .math_f64 = math_functions_f64,
     .tiles =
