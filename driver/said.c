@@ -159,6 +159,11 @@ static bool comes_out_alike(struct saying *s) {
            job_is_alike(program->job, s->step->job);
 }
 
+static bool lives_alike(const struct storage *a, const struct storage *b, enum state state) {
+    return stored_residency(a, state) == stored_residency(b, state) &&
+           stored_tier(a, state) == stored_tier(b, state);
+}
+
 // Whether each state of each tensor is stored in the trial as it is.
 static bool is_placed_alike(struct saying *s) {
     struct placement trial;
@@ -176,6 +181,10 @@ static bool is_placed_alike(struct saying *s) {
                 if (stored_extent(own->tensors[t].storage, state, axis) !=
                     stored_extent(trial.tensors[t].storage, state, axis))
                     return false;
+    for (uint32_t t = 0; t < own->n_ranges * own->n_tensors; t++)
+        for (enum state state = 0; state < STATE_ACTIVATIONS; state++)
+            if (!lives_alike(own->tensors[t].storage, trial.tensors[t].storage, state))
+                return false;
     return true;
 }
 
@@ -318,9 +327,12 @@ static bool try_without(struct saying *s, const struct mode_statement *mode) {
     return alike;
 }
 
+// That the optimizer keeps nothing is true where it may be said.
 static bool places(const struct mode_statement *mode) {
-    return mode->sets_extent ? mode->extent != EXTENT_REPLICATED
-                             : mode->residency == RESIDENCY_OFFLOADED;
+    if (mode->sets_extent)
+        return mode->extent != EXTENT_REPLICATED;
+    return mode->residency == RESIDENCY_OFFLOADED ||
+           (mode->residency == RESIDENCY_MATERIALIZED && mode->state != STATE_OPTIMIZER);
 }
 
 static void check_place(struct saying *s, const struct mode_statement *mode) {

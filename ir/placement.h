@@ -27,13 +27,14 @@ struct storage {
     uint32_t first;  // of these tensors
     bool trained;
     uint64_t cut; // axes that cut them, by their bits; the rest is of what these leave whole
-    // The statement that says where a state lives; NULL: none, it is stored on the device.
+    // The statement that says where a state lives; NULL: none, it is stored on the device, or there is
+    // none of what is frozen.
     const struct mode_statement *lives[N_STATES];
-    // The statement that says how a state is kept along an axis; NULL: none, it follows work.
+    // The statement that says how a state is kept along an axis; NULL: none, it follows work, or as above.
     const struct mode_statement *modes[N_STATES][MAX_AXES];
     // Axes that are SHARDED or GATHERED, outermost first. The optimizer's list begins with those of
     // the other states, and with those over which each microbatch's gradient is scattered; parameters
-    // that are made of its master copy have all of them.
+    // that are made of its master copy have all of them. What is frozen has the parameters' for it.
     struct axis_list shards[N_STATES];
     // 1 + the dimension of the tensors that these cut, inside of `cut`; 0: they are flat.
     uint8_t along;

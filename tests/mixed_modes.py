@@ -26,7 +26,8 @@ MODELS = [
 OPTIMIZERS = ["adamw(lr = 1e-3)", "adamw(lr = 1e-3)", "adam(lr = 1e-3)", "sgd(lr = 1e-2)", "sgd(lr = 1e-2, momentum = 0.9)",
               "lion(lr = 1e-4)", "adafactor(lr = 1e-2)"]
 OF_PARTS = ["layers = muon(lr = 0.02)", "mlp = adafactor(lr = 1e-2)", "layers[0:2] = lion(lr = 1e-4)",
-            "attention = muon(lr = 0.02)", "layers[::2] = lion(lr = 1e-4)", "layers[1:3].mlp = sgd(lr = 1e-2)"]
+            "attention = muon(lr = 0.02)", "layers[::2] = lion(lr = 1e-4)", "layers[1:3].mlp = sgd(lr = 1e-2)",
+            "norm = none", "attention = none", "embedding = none"]
 PRECISIONS = ["", "precision { parameters = bf16  master = fp32  compute = bf16 }"]
 UNITS = ["layer", "tensor", "layers(2)", "layers(3)", "layers(4)"]
 EXTENTS = {"parameters": ["gathered", "gathered", "replicated"],

@@ -168,7 +168,7 @@ static bool cuts_any(const struct placing *p, const struct mode_statement *mode)
 // W830. Tensors of which none has the dimension.
 static void check_named(struct placing *p, const struct mode_statement *mode) {
     if (mode->state == STATE_ACTIVATIONS || mode->by != CUT_DIMENSION || !mode->sets_extent ||
-        effective_axes(p, &mode->axes).n == 0 || cuts_any(p, mode))
+        !decides_anything(p, mode) || cuts_any(p, mode))
         return;
     struct diagnostic *d = report(p->diagnostics, W830, origin_span(&mode->origin),
                                   "no tensor of these has `%s`: their shards are flat",

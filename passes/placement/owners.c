@@ -153,8 +153,8 @@ static bool gives_owners(const struct placing *p, const struct mode_statement *m
 }
 
 static void check_heard_of(struct placing *p, const struct mode_statement *mode) {
-    if (mode->by != CUT_TENSOR || mode->state == STATE_ACTIVATIONS ||
-        effective_axes(p, &mode->axes).n == 0 || gives_owners(p, mode))
+    if (mode->by != CUT_TENSOR || mode->state == STATE_ACTIVATIONS || !decides_anything(p, mode) ||
+        gives_owners(p, mode))
         return;
     struct diagnostic *d = report(p->diagnostics, W830, origin_span(&mode->origin),
                                   "no tensor has an owner: the model has each of these once");

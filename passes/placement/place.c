@@ -114,18 +114,20 @@ static bool applies(struct weighing *w, uint32_t m, enum state state, const stru
     return !split;
 }
 
-// What is frozen has parameters only.
 static void count_decided(struct weighing *w, enum state state, const struct group *group,
                           unsigned axis, uint32_t winner) {
     const struct strategy_config *strategy = &w->placing->config->strategy;
-    if (state != STATE_PARAMETERS && !group->trained)
-        return;
     w->decided[winner]++;
     for (uint32_t i = 0; i < group->n_spoken; i++) {
         uint32_t m = group->spoken[i];
         if (m != winner && !w->instead[m] && applies(w, m, state, group, axis))
             w->instead[m] = &strategy->modes[winner];
     }
+}
+
+// What is frozen has parameters only.
+static bool has_state(const struct group *group, enum state state) {
+    return state == STATE_PARAMETERS || group->trained;
 }
 
 // The statement that decides about one state of a group on one axis.
@@ -147,7 +149,7 @@ static void weigh(struct weighing *w, enum state state, const struct group *grou
     }
     if (rival >= 0)
         report_tie_once(w, (uint32_t)winner, (uint32_t)rival, axis);
-    if (winner < 0)
+    if (winner < 0 || !has_state(group, state))
         return;
     if (!w->placing->work_is_right)
         count_decided(w, state, group, axis, (uint32_t)winner);
@@ -239,6 +241,8 @@ static void place_group(struct weighing *w, const struct group *group) {
     }
     if (makes_parameters(storage))
         storage->shards[STATE_PARAMETERS] = storage->shards[STATE_OPTIMIZER];
+    if (!group->trained)
+        storage->shards[STATE_OPTIMIZER] = storage->shards[STATE_PARAMETERS];
     place_along(p, storage, group->first);
     place_options(p, storage);
     order_shards(p, storage);
@@ -347,8 +351,10 @@ static struct group group_of(const struct weighing *w, uint32_t t) {
                           .types = types_of(w->placing, t),
                           .first = t};
     for (enum state state = 0; state < STATE_ACTIVATIONS; state++)
-        group.lives[state] = residency_of(&w->placing->modes, state, tensor->roles, tensor->n_roles,
-                                          w->placing->placement->ranges[w->range].begin);
+        if (has_state(&group, state))
+            group.lives[state] =
+                residency_of(&w->placing->modes, state, tensor->roles, tensor->n_roles,
+                             w->placing->placement->ranges[w->range].begin);
     const struct mode_statement *kept = group.lives[STATE_GRADIENTS];
     group.taken_later =
         kept && kept->residency == RESIDENCY_MATERIALIZED && is_taken_later(w->placing, t);

@@ -29,6 +29,14 @@ int64_t divided_elements(const struct placing *p, const struct tensor *tensor,
     return elements;
 }
 
+bool decides_anything(const struct placing *p, const struct mode_statement *mode) {
+    for (uint32_t i = 0; i < p->placement->n_storages; i++)
+        for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
+            if (p->placement->storages[i]->modes[mode->state][axis] == mode)
+                return true;
+    return false;
+}
+
 bool cuts_activations(const struct placing *p, const struct mode_statement *mode) {
     return mode->state == STATE_ACTIVATIONS && mode->extent != EXTENT_REPLICATED &&
            mode->sets_extent && effective_axes(p, &mode->axes).n;

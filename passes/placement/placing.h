@@ -36,6 +36,9 @@ bool has_several_terms(const struct placing *, uint32_t tensor);
 // Whether the embedding's gradients of a microbatch are added to the head's, which is the same table: where sums have
 // an order, before microbatches are; and on one rank, where nothing else adds them up, of one microbatch.
 bool sums_ends(const struct placing *, const struct schedule *);
+// Whether a statement says of any tensor how one of its states is kept along an axis: others may hold for
+// all that it selects, or that may be frozen.
+bool decides_anything(const struct placing *, const struct mode_statement *);
 // Whether a statement stores activations as parts over axes that change anything.
 bool cuts_activations(const struct placing *, const struct mode_statement *);
 

@@ -181,13 +181,15 @@ enum trouble {
 };
 
 // The triples that have a meaning (parameters, optimizer, gradients): R R R, R S R, R S S, S* S S,
-// S* S R. Of the others the first thing that is wrong is named.
+// S* S R; of what is frozen R and S*. Of the others the first thing that is wrong is named.
 static enum trouble trouble_of(const struct storage *storage, unsigned axis) {
     enum extent parameters = stored_extent(storage, STATE_PARAMETERS, axis);
     enum extent optimizer = stored_extent(storage, STATE_OPTIMIZER, axis);
     enum extent gradients = stored_extent(storage, STATE_GRADIENTS, axis);
     if (parameters == EXTENT_SHARDED)
         return TROUBLE_PARAMETERS;
+    if (!storage->trained)
+        return TROUBLE_NONE;
     if (gradients == EXTENT_SHARDED && optimizer == EXTENT_REPLICATED)
         return TROUBLE_GRADIENTS;
     if (parameters == EXTENT_GATHERED && optimizer == EXTENT_REPLICATED)
@@ -274,7 +276,8 @@ static void report_parameters(struct placing *p, const struct storage *storage,
     else if (split)
         diagnostic_label(d, origin_span(&split->origin), "this does not cut their work");
     diagnostic_origin(d, parameters);
-    const struct axis_list whole = replicated_axes(storage, STATE_OPTIMIZER, axes);
+    const struct axis_list whole =
+        storage->trained ? replicated_axes(storage, STATE_OPTIMIZER, axes) : (struct axis_list){0};
     diagnostic_help(d, "gather them before use%s", whole.n ? ", and shard the optimizer too" : "");
     propose_extent(p, d, storage, STATE_PARAMETERS, EXTENT_GATHERED, axes, NULL);
     if (whole.n)

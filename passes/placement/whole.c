@@ -127,9 +127,8 @@ static bool gathers(const struct placing *p, const struct mode_statement *mode, 
 
 static void check_gathered(struct placing *p, const struct mode_statement *mode,
                            const bool *whole) {
-    struct axis_list axes = effective_axes(p, &mode->axes);
-    if (mode->state != STATE_OPTIMIZER || !mode->sets_extent || mode->extent != EXTENT_GATHERED ||
-        axes.n == 0 || gathers(p, mode, whole))
+    if (mode->state != STATE_OPTIMIZER || mode->extent != EXTENT_GATHERED ||
+        !decides_anything(p, mode) || gathers(p, mode, whole))
         return;
     struct diagnostic *d = report(p->diagnostics, W830, origin_span(&mode->origin),
                                   "nothing of the optimizer is gathered");

@@ -9,6 +9,7 @@
 // What a type is said of: a tensor, or the ops of one part of the model, in layers of which the same is
 // said.
 struct subject {
+    const struct tensor *tensor; // NULL: ops
     const char *name;
     const uint8_t *roles;
     unsigned n_roles;
@@ -62,6 +63,34 @@ static struct diagnostic *report_types(const struct rules *r, enum diagnostic_co
 
 static enum precision_use work_use(const struct rules *r, const struct subject *of) {
     return precision_work_use(r->precision, of->roles, of->n_roles, of->layer);
+}
+
+// ---- what there is of a tensor ----------------------------------------------------------------
+
+// An outer optimizer, which takes averages for steps, has a momentum of all that is trained.
+static bool has_outer_momentum(const struct strategy_config *strategy) {
+    for (uint32_t m = 0; m < strategy->n_modes; m++)
+        if (strategy->modes[m].outer.momentum != 0)
+            return true;
+    return false;
+}
+
+// Whether the subject has what a use of it is about: of what is frozen there are only parameters.
+static bool has_any(const struct rules *r, enum precision_use use, const struct subject *of) {
+    switch (use) {
+    case PRECISION_MASTER:
+    case PRECISION_GRADIENTS:
+    case PRECISION_REDUCE:
+        return of->tensor->trainable;
+    case PRECISION_MOMENTS:
+        return of->tensor->trainable &&
+               (optimizer_keeps_moments(
+                    &optimizer_rule_of(&r->config->train, of->tensor, of->layer)->optimizer,
+                    of->tensor) ||
+                has_outer_momentum(&r->config->strategy));
+    default:
+        return true;
+    }
 }
 
 // ---- selectors --------------------------------------------------------------------------------
@@ -127,25 +156,49 @@ static void check_tie(const struct rules *r, const struct precision_rule *first,
     }
 }
 
-// Others hold for all that it selects.
+// A type of what there is none of.
+static void report_of_nothing(const struct rules *r, const struct origin *origin, bool trained) {
+    struct diagnostic *d =
+        report(r->diagnostics, W830, origin_span(origin), "this type holds for nothing");
+    diagnostic_say(d, trained ? "the optimizer keeps no moments" : "all that it selects is frozen");
+    diagnostic_origin(d, origin);
+    diagnostic_help(d, "leave it out");
+}
+
+// Others hold for all that it selects, or there is nothing for which it could.
 static void check_decides(const struct rules *r, const struct precision_rule *rule) {
     uint32_t n;
     const struct subject *subjects = subjects_of(r, rule->use, &n);
     const struct precision_rule *instead = NULL;
+    bool trained = false;
     for (uint32_t i = 0; i < n; i++) {
         const struct precision_rule *best = rule_of(r, rule->use, &subjects[i]);
-        if (best == rule)
+        if (!selects(rule, &subjects[i]))
+            continue;
+        if (best == rule && has_any(r, rule->use, &subjects[i]))
             return;
-        if (selects(rule, &subjects[i]))
+        if (best != rule)
             instead = best;
+        trained |= !subjects[i].tensor || subjects[i].tensor->trainable;
     }
-    if (!instead)
+    if (!instead) {
+        report_of_nothing(r, &rule->origin, trained);
         return;
+    }
     struct diagnostic *d =
         report(r->diagnostics, W830, origin_span(&rule->origin), "this type holds for nothing");
     diagnostic_say(d, "others hold for all that it selects");
     diagnostic_label(d, origin_span(&instead->origin), "this one, among them");
     diagnostic_help(d, "leave it out, or give it a longer selector");
+}
+
+// Something is trained, so of all that is said without a selector moments alone may be missing.
+static void check_any_moments(const struct rules *r) {
+    for (uint32_t i = 0; i < r->n_tensors; i++)
+        if (has_any(r, PRECISION_MOMENTS, &r->tensors[i]))
+            return;
+    if (r->precision->of_all[PRECISION_MOMENTS] != DTYPE_NONE)
+        report_of_nothing(r, &r->precision->origins[PRECISION_MOMENTS], true);
 }
 
 // ---- types that have no meaning together ------------------------------------------------------
@@ -155,7 +208,8 @@ static void check_decides(const struct rules *r, const struct precision_rule *ru
 static bool check_master(const struct rules *r, const struct subject *of) {
     enum dtype master = said_type(r, PRECISION_MASTER, of);
     enum dtype parameters = type_of(r, PRECISION_PARAMETERS, of);
-    if (master == DTYPE_NONE || master == parameters || dtype_holds(master, parameters))
+    if (master == DTYPE_NONE || master == parameters || dtype_holds(master, parameters) ||
+        !has_any(r, PRECISION_MASTER, of))
         return false;
     struct diagnostic *d = report_types(
         r, E320, PRECISION_MASTER, PRECISION_PARAMETERS, of,
@@ -168,7 +222,7 @@ static bool check_master(const struct rules *r, const struct subject *of) {
 }
 
 static bool keeps_master(const struct rules *r, const struct subject *of) {
-    return type_of(r, PRECISION_MASTER, of) != DTYPE_NONE;
+    return type_of(r, PRECISION_MASTER, of) != DTYPE_NONE && has_any(r, PRECISION_MASTER, of);
 }
 
 // Whether what says a use of the subject has an effect on another of which it says it.
@@ -184,7 +238,7 @@ static bool is_useful(const struct rules *r, enum precision_use use, const struc
 static bool check_useless_master(const struct rules *r, const struct subject *of) {
     enum dtype master = said_type(r, PRECISION_MASTER, of);
     if (master == DTYPE_NONE || master != type_of(r, PRECISION_PARAMETERS, of) ||
-        is_useful(r, PRECISION_MASTER, of, keeps_master))
+        !has_any(r, PRECISION_MASTER, of) || is_useful(r, PRECISION_MASTER, of, keeps_master))
         return false;
     struct diagnostic *d = report_types(r, W830, PRECISION_MASTER, PRECISION_PARAMETERS, of,
                                         "this master is not kept");
@@ -249,7 +303,8 @@ static bool check_accumulate(const struct rules *r, const struct subject *of) {
 // Digits that no product adds up.
 static bool check_gradients(const struct rules *r, const struct subject *of) {
     enum dtype work = precision_of_work(r->precision, of->roles, of->n_roles, of->layer);
-    if (type_of(r, PRECISION_GRADIENTS, of) != DTYPE_F64 || work == DTYPE_F64)
+    if (type_of(r, PRECISION_GRADIENTS, of) != DTYPE_F64 || work == DTYPE_F64 ||
+        !has_any(r, PRECISION_GRADIENTS, of))
         return false;
     struct diagnostic *d = report_types(
         r, E320, PRECISION_GRADIENTS, work_use(r, of), of,
@@ -266,7 +321,7 @@ static bool check_gradients(const struct rules *r, const struct subject *of) {
 static enum precision_use vanishing_use(const struct rules *r, const struct subject *of) {
     const enum precision_use uses[] = {PRECISION_GRADIENTS, PRECISION_REDUCE, work_use(r, of)};
     for (unsigned i = 0; i < 3; i++)
-        if (type_of(r, uses[i], of) == DTYPE_F16)
+        if (type_of(r, uses[i], of) == DTYPE_F16 && has_any(r, uses[i], of))
             return uses[i];
     return N_PRECISION_USES;
 }
@@ -297,7 +352,7 @@ static bool check_scale_of_part(const struct rules *r, const struct subject *of)
 
 // AdamW's second moment is of squares.
 static bool check_moments(const struct rules *r, const struct subject *of) {
-    if (type_of(r, PRECISION_MOMENTS, of) != DTYPE_F16)
+    if (type_of(r, PRECISION_MOMENTS, of) != DTYPE_F16 || !has_any(r, PRECISION_MOMENTS, of))
         return false;
     const struct origin *origin = origin_of(r, PRECISION_MOMENTS, of);
     struct diagnostic *d = report(r->diagnostics, W831, origin_span(origin),
@@ -377,14 +432,14 @@ static void add_subjects(const struct rules *r, struct subject **list, uint32_t 
 }
 
 static void add_tensor(struct rules *r, const struct tensor *tensor) {
-    struct subject of = {tensor_model_name(tensor), tensor->roles, tensor->n_roles,
+    struct subject of = {tensor, tensor_model_name(tensor), tensor->roles, tensor->n_roles,
                          tensor->first_layer};
     add_subjects(r, &r->tensors, &r->n_tensors, &r->cap_tensors, of,
                  tensor->first_layer + (tensor->layers ? tensor->layers : 1));
 }
 
 static void add_part(struct rules *r, const struct op *op) {
-    struct subject of = {part_name(r->program->arena, op), op->roles, op->n_roles, 0};
+    struct subject of = {NULL, part_name(r->program->arena, op), op->roles, op->n_roles, 0};
     add_subjects(r, &r->parts, &r->n_parts, &r->cap_parts, of,
                  op->roles[0] == ROLE_LAYERS ? r->config->model.layers : 1);
 }
@@ -429,5 +484,6 @@ bool check_precision(const struct program *program, const struct config *config,
     check_each(&r, check_useless_gather);
     for (uint32_t i = 0; i < r.precision->n_rules; i++)
         check_decides(&r, &r.precision->rules[i]);
+    check_any_moments(&r);
     return true;
 }

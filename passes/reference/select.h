@@ -28,6 +28,8 @@ const struct optimizer_rule *optimizer_rule_of(const struct train_config *train,
                                                const struct tensor *tensor, int64_t layer);
 // Whether all tensors have optimizers in one layer that do what those in another do.
 bool optimizers_alike(const struct train_config *, const struct job *, int64_t a, int64_t b);
+// Whether it goes on with moments, or a momentum, of what it updates (update.c).
+bool optimizer_keeps_moments(const struct optimizer_config *, const struct tensor *);
 // The first layer behind this one in which another rule may hold; INT64_MAX: none.
 int64_t optimizer_next(const struct train_config *, int64_t layer);
 // The layers, in ranges which have the same tensors and in which none of these has different optimizers, or

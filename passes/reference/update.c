@@ -82,6 +82,11 @@ static const struct update_row *update_row_of(const struct optimizer_config *opt
     return &update_rows[optimizer->kind];
 }
 
+bool optimizer_keeps_moments(const struct optimizer_config *optimizer,
+                             const struct tensor *tensor) {
+    return update_row_of(optimizer, tensor)->n_states > 0;
+}
+
 // One trainable tensor and all that is kept for it; NO_ID where there is no such thing.
 struct trained {
     const struct tensor *tensor;
