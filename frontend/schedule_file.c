@@ -50,9 +50,8 @@ static bool take_digits(const struct schedule_reader *reader, uint32_t *at, uint
 static bool report_no_task(const struct schedule_reader *reader, struct span span) {
     struct arena *arena = reader->r->arena;
     const char *text = arena_string(arena, reader->text + span.begin, span.end - span.begin);
-    struct diagnostic *d =
-        report_cell(reader, span, arena_format(arena, "`%s` is no task of a pipeline", text));
-    diagnostic_help(d, "a cell is a stage, F, B, I or W, and a microbatch: `0F3`");
+    report_cell(reader, span, arena_format(arena, "`%s` is no task of a pipeline", text),
+                "a cell is a stage, F, B, I or W, and a microbatch: `0F3`");
     return false;
 }
 
@@ -62,11 +61,15 @@ static bool check_numbers(const struct schedule_reader *reader, struct span span
     struct arena *arena = reader->r->arena;
     if (stage < LIMIT_LAYERS && microbatch < LIMIT_MICROBATCHES)
         return true;
-    report_cell(
-        reader, span,
-        stage < LIMIT_LAYERS
-            ? arena_format(arena, "a step has at most %d microbatches", (int)LIMIT_MICROBATCHES)
-            : arena_format(arena, "a model has at most %d layers", (int)LIMIT_LAYERS));
+    if (stage >= LIMIT_LAYERS)
+        report_cell(reader, span,
+                    arena_format(arena, "a model has at most %d layers", (int)LIMIT_LAYERS),
+                    "number stages from 0 on");
+    else
+        report_cell(
+            reader, span,
+            arena_format(arena, "a step has at most %d microbatches", (int)LIMIT_MICROBATCHES),
+            "number microbatches from 0 on");
     return false;
 }
 
@@ -100,7 +103,8 @@ static bool add_cell(struct schedule_reader *reader, struct row *row, struct cel
     if (reader->n_cells == LIMIT_TASKS) {
         report_cell(
             reader, cell.span,
-            arena_format(reader->r->arena, "at most %d tasks are put in order", (int)LIMIT_TASKS));
+            arena_format(reader->r->arena, "at most %d tasks are put in order", (int)LIMIT_TASKS),
+            "cut a batch into fewer microbatches");
         return false;
     }
     reader->n_cells++;
@@ -177,9 +181,9 @@ static bool read_row(struct schedule_reader *reader, struct row *row) {
 }
 
 static bool report_idle(const struct schedule_reader *reader, struct span span) {
-    struct diagnostic *d = report_cell(reader, span, "a rank has nothing to do");
+    struct diagnostic *d =
+        report_cell(reader, span, "a rank has nothing to do", "leave the line out");
     diagnostic_say(d, "each line is a rank");
-    diagnostic_help(d, "leave the line out");
     return false;
 }
 
@@ -230,9 +234,9 @@ static bool check_parts(const struct schedule_reader *reader) {
     if (told || n == 0 || 2 * n >= reader->n_of[CELL_B])
         return true;
     struct diagnostic *d =
-        report_cell(reader, reader->first_of[CELL_W], "this part of backward has been done by B");
+        report_cell(reader, reader->first_of[CELL_W], "this part of backward has been done by B",
+                    "leave it out, or write its B as I");
     diagnostic_say(d, "B is all of backward, since most have no W");
-    diagnostic_help(d, "leave it out, or write its B as I");
     return false;
 }
 
@@ -241,10 +245,10 @@ static bool check_dialect(const struct schedule_reader *reader) {
     struct span inputs = reader->first_of[CELL_I], whole = reader->first_of[CELL_BW];
     if (!reader->n_of[CELL_I] || !reader->n_of[CELL_BW])
         return check_parts(reader);
-    struct diagnostic *d = report_cell(reader, inputs, "the file is in two dialects");
+    struct diagnostic *d = report_cell(reader, inputs, "the file is in two dialects",
+                                       "write all of backward as B, its parts as I and W");
     diagnostic_say(d, "I is the part of inputs where B is all of backward");
     diagnostic_label(d, whole, "BW is all of backward where B is the part of inputs");
-    diagnostic_help(d, "write all of backward as B, its parts as I and W");
     return false;
 }
 
@@ -266,18 +270,18 @@ static bool find_ranks(struct schedule_reader *reader) {
             } else if (rank_of[cell->stage] != rank) {
                 struct diagnostic *d =
                     report_cell(reader, cell->span,
-                                arena_format(arena, "stage %u is on two ranks", cell->stage));
+                                arena_format(arena, "stage %u is on two ranks", cell->stage),
+                                "leave all of it to one of them");
                 diagnostic_label(d, seen[cell->stage], "rank %u has it", rank_of[cell->stage]);
                 return false;
             }
         }
     for (uint32_t stage = 0; stage < reader->n_stages; stage++)
         if (seen[stage].source == NO_SOURCE) {
-            struct diagnostic *d =
-                report_cell(reader, largest,
-                            arena_format(arena, "stage %u is there, and stage %u is not",
-                                         reader->n_stages - 1, stage));
-            diagnostic_help(d, "stages are numbered from 0 on in the order of the model");
+            report_cell(reader, largest,
+                        arena_format(arena, "stage %u is there, and stage %u is not",
+                                     reader->n_stages - 1, stage),
+                        "stages are numbered from 0 on in the order of the model");
             return false;
         }
     return true;
@@ -336,7 +340,8 @@ const struct schedule_file *read_schedule_file(struct resolver *r, const char *p
         return NULL;
     if (reader.n_tasks == 0) {
         report_cell(&reader, span_of(reader.source, 0, 0),
-                    arena_format(r->arena, "`%s` has no tasks", name));
+                    arena_format(r->arena, "`%s` has no tasks", name),
+                    "a cell is a stage, F, B, I or W, and a microbatch: `0F3`");
         return NULL;
     }
     bool good = check_dialect(&reader) && find_ranks(&reader) && check_messages(&reader);

@@ -44,9 +44,10 @@ static inline bool is_task_cell(enum cell_kind kind) {
 
 // E333, with where the strategy names the file.
 static inline struct diagnostic *report_cell(const struct schedule_reader *reader, struct span span,
-                                             const char *message) {
+                                             const char *message, const char *help) {
     struct diagnostic *d = report(reader->r->diagnostics, E333, span, "%s", message);
     diagnostic_note_at(d, reader->from, "the file is named here");
+    diagnostic_help(d, "%s", help);
     return d;
 }
 

@@ -10,13 +10,25 @@
 #include "frontend/schedule_file.h"
 
 struct seen {
-    uint32_t *numbers;  // of sends, from 1 on, among those from their rank to another; 0: not sent
-    struct span *sends; // by what makes the message
-    bool *made, *received;  // likewise: so far
-    uint32_t *counts;       // by the other rank
-    bool *unsharded, *says; // by stage: parameters are there; whether the file speaks of that
-    uint32_t *backward;     // likewise: tasks that are still to add to its gradients
+    // By what makes the message: the number of its send, from 1 on, among those from its rank to another (0: it is not
+    // sent), where that is, and whether so far it was made, received, and either was waited for.
+    uint32_t *numbers;
+    struct span *sends;
+    bool *made, *received, *waited_send, *waited_receive;
+    uint32_t *counts; // by the other rank
+    // By stage: whether the file says when its parameters are gathered, and they are; how many tasks are still to add
+    // to its gradients; whether the file says when these are reduced, and that was begun, and waited for.
+    bool *says_gathers, *gathered;
+    uint32_t *backward;
+    bool *says_sums, *summed, *waited_sum;
 };
+
+// What can be done about any of it, since programs take it from the tasks.
+static const char no_messages[] = "leave the messages out: they follow from the tasks";
+static const char no_gathers[] =
+    "leave UNSHARD and RESHARD out: the strategy says when parameters are gathered";
+static const char no_sums[] = "leave REDUCE_GRAD and WAIT_REDUCE_GRAD out: the strategy says when "
+                              "gradients are reduced";
 
 static bool is_forward(enum cell_kind kind) {
     return kind == CELL_F || kind == CELL_SEND_F || kind == CELL_RECV_F ||
@@ -46,8 +58,8 @@ static size_t slot_of(const struct schedule_reader *reader, bool forward, uint32
 
 // False, once reported.
 static bool refuse(const struct schedule_reader *reader, const struct cell *cell,
-                   const char *message) {
-    report_cell(reader, cell->span, message);
+                   const char *message, const char *help) {
+    report_cell(reader, cell->span, message, help);
     return false;
 }
 
@@ -58,11 +70,11 @@ static bool take_send(const struct schedule_reader *reader, struct seen *e,
     uint32_t to;
     size_t slot = slot_of(reader, is_forward(cell->kind), cell->stage, cell->microbatch);
     if (!reader_of(reader, cell, &to) || reader->rank_of[to] == reader->rank_of[cell->stage])
-        return refuse(reader, cell, "no other rank needs this");
+        return refuse(reader, cell, "no other rank needs this", no_messages);
     if (!e->made[slot])
-        return refuse(reader, cell, "what is sent has not been made yet");
+        return refuse(reader, cell, "what is sent has not been made yet", no_messages);
     if (e->numbers[slot])
-        return refuse(reader, cell, "this is sent a second time");
+        return refuse(reader, cell, "this is sent a second time", no_messages);
     e->numbers[slot] = ++e->counts[reader->rank_of[to]];
     e->sends[slot] = cell->span;
     return true;
@@ -72,19 +84,42 @@ static bool take_receive(const struct schedule_reader *reader, struct seen *e,
                          const struct cell *cell) {
     uint32_t from;
     if (!maker_of(reader, cell, &from) || reader->rank_of[from] == reader->rank_of[cell->stage])
-        return refuse(reader, cell, "no other rank has this");
+        return refuse(reader, cell, "no other rank has this", no_messages);
     size_t slot = slot_of(reader, is_forward(cell->kind), from, cell->microbatch);
     if (e->received[slot])
-        return refuse(reader, cell, "this is received a second time");
+        return refuse(reader, cell, "this is received a second time", no_messages);
     e->received[slot] = true;
     return true;
 }
 
-// What waits for a send stands behind it: a wait for none would not end.
-static bool take_wait(const struct schedule_reader *reader, const struct seen *e,
-                      const struct cell *cell) {
+// What waits stands behind what it waits for, of which there is one: a wait for nothing would not end.
+static bool take_wait(const struct schedule_reader *reader, const struct cell *cell, bool begun,
+                      bool *done, const char *not_begun, const char *help) {
+    if (!begun)
+        return refuse(reader, cell, not_begun, help);
+    if (*done)
+        return refuse(reader, cell, "this is waited for a second time", help);
+    *done = true;
+    return true;
+}
+
+static bool take_wait_send(const struct schedule_reader *reader, struct seen *e,
+                           const struct cell *cell) {
     size_t slot = slot_of(reader, is_forward(cell->kind), cell->stage, cell->microbatch);
-    return e->numbers[slot] || refuse(reader, cell, "what this waits for has not been sent");
+    return take_wait(reader, cell, e->numbers[slot], &e->waited_send[slot],
+                     "what this waits for has not been sent", no_messages);
+}
+
+// It stands in front of what needs it, too, which has waited else.
+static bool take_wait_receive(const struct schedule_reader *reader, struct seen *e,
+                              const struct cell *cell) {
+    uint32_t from;
+    bool forward = is_forward(cell->kind), any = maker_of(reader, cell, &from);
+    size_t slot = any ? slot_of(reader, forward, from, cell->microbatch) : 0;
+    if (e->made[slot_of(reader, forward, cell->stage, cell->microbatch)])
+        return refuse(reader, cell, "what needs this stands in front of it", no_messages);
+    return take_wait(reader, cell, any && e->received[slot], &e->waited_receive[slot],
+                     "what this waits for has not been received", no_messages);
 }
 
 static bool is_backward(enum cell_kind kind) {
@@ -96,15 +131,42 @@ static bool take_task(const struct schedule_reader *reader, struct seen *e, cons
     uint32_t from;
     bool forward = is_forward(cell->kind);
     e->backward[cell->stage] -= is_backward(cell->kind);
-    if (e->says[cell->stage] && !e->unsharded[cell->stage])
-        return refuse(reader, cell, "the stage's parameters are not gathered here");
+    if (e->says_gathers[cell->stage] && !e->gathered[cell->stage])
+        return refuse(reader, cell, "the stage's parameters are not gathered here", no_gathers);
     if (cell->kind == CELL_W)
         return true;
     if (exchanges && maker_of(reader, cell, &from) &&
         reader->rank_of[from] != reader->rank_of[cell->stage] &&
         !e->received[slot_of(reader, forward, from, cell->microbatch)])
-        return refuse(reader, cell, "what this needs has not been received");
+        return refuse(reader, cell, "what this needs has not been received", no_messages);
     e->made[slot_of(reader, forward, cell->stage, cell->microbatch)] = true;
+    return true;
+}
+
+// As PyTorch's runtime has it: parameters that are there are not gathered, and others not let go.
+static bool take_gather(const struct schedule_reader *reader, struct seen *e,
+                        const struct cell *cell) {
+    bool gathers = cell->kind == CELL_UNSHARD;
+    if (e->gathered[cell->stage] == gathers)
+        return refuse(reader, cell,
+                      gathers ? "the stage's parameters are gathered already"
+                              : "the stage's parameters are not gathered here",
+                      no_gathers);
+    e->gathered[cell->stage] = gathers;
+    return true;
+}
+
+static bool take_sum(const struct schedule_reader *reader, struct seen *e,
+                     const struct cell *cell) {
+    uint32_t stage = cell->stage;
+    if (e->backward[stage])
+        return refuse(reader, cell, "behind this the stage still adds to its gradients", no_sums);
+    if (cell->kind == CELL_WAIT_REDUCE_GRAD) // backward begins it where no cell does
+        return take_wait(reader, cell, e->summed[stage] || !e->says_sums[stage],
+                         &e->waited_sum[stage], "what this waits for has not begun", no_sums);
+    if (e->summed[stage])
+        return refuse(reader, cell, "the stage's gradients are reduced already", no_sums);
+    e->summed[stage] = true;
     return true;
 }
 
@@ -124,18 +186,17 @@ static bool take_cell(const struct schedule_reader *reader, struct seen *e, cons
     case CELL_RECV_F:
     case CELL_RECV_B:
         return take_receive(reader, e, cell);
-    case CELL_UNSHARD:
-    case CELL_RESHARD:
-        e->unsharded[cell->stage] = cell->kind == CELL_UNSHARD;
-        return true;
     case CELL_WAIT_SEND_F:
     case CELL_WAIT_SEND_B:
-        return take_wait(reader, e, cell);
-    case CELL_REDUCE_GRAD:
-        return !e->backward[cell->stage] ||
-               refuse(reader, cell, "behind this the stage still adds to its gradients");
-    default: // waits for what the row itself does not begin
-        return true;
+        return take_wait_send(reader, e, cell);
+    case CELL_WAIT_RECV_F:
+    case CELL_WAIT_RECV_B:
+        return take_wait_receive(reader, e, cell);
+    case CELL_UNSHARD:
+    case CELL_RESHARD:
+        return take_gather(reader, e, cell);
+    default:
+        return take_sum(reader, e, cell);
     }
 }
 
@@ -148,14 +209,15 @@ static bool check_receive(const struct schedule_reader *reader, struct seen *e,
     size_t slot = slot_of(reader, is_forward(cell->kind), from, cell->microbatch);
     uint32_t number = ++e->counts[reader->rank_of[from]];
     if (e->numbers[slot] == 0)
-        return refuse(reader, cell, "nobody sends what is received here");
+        return refuse(reader, cell, "nobody sends what is received here", no_messages);
     if (e->numbers[slot] == number)
         return true;
     struct diagnostic *d = report_cell(
         reader, cell->span,
         arena_format(reader->r->arena,
                      "message %u from rank %u is received here, and this one is sent as number %u",
-                     number, reader->rank_of[from], e->numbers[slot]));
+                     number, reader->rank_of[from], e->numbers[slot]),
+        no_messages);
     diagnostic_say(d, "it would get another one");
     diagnostic_note_at(d, e->sends[slot], "it is sent here");
     return false;
@@ -164,7 +226,8 @@ static bool check_receive(const struct schedule_reader *reader, struct seen *e,
 static bool check_send(const struct schedule_reader *reader, const struct seen *e,
                        const struct cell *cell) {
     size_t slot = slot_of(reader, is_forward(cell->kind), cell->stage, cell->microbatch);
-    return e->received[slot] || refuse(reader, cell, "nobody receives what is sent here");
+    return e->received[slot] ||
+           refuse(reader, cell, "nobody receives what is sent here", no_messages);
 }
 
 static bool is_receive(enum cell_kind kind) {
@@ -222,21 +285,28 @@ bool check_messages(const struct schedule_reader *reader) {
         report_cell(reader, reader->rows[0].span,
                     arena_format(arena,
                                  "%u stages of %u microbatches; at most %d tasks are put in order",
-                                 reader->n_stages, reader->n_microbatches, (int)LIMIT_TASKS));
+                                 reader->n_stages, reader->n_microbatches, (int)LIMIT_TASKS),
+                    "cut a batch into fewer microbatches");
         return false;
     }
     struct seen e = {.numbers = ARENA_ARRAY(arena, uint32_t, n),
                      .sends = ARENA_ARRAY(arena, struct span, n),
                      .made = ARENA_ARRAY(arena, bool, n),
+                     .waited_send = ARENA_ARRAY(arena, bool, n),
                      .received = ARENA_ARRAY(arena, bool, n),
+                     .waited_receive = ARENA_ARRAY(arena, bool, n),
                      .counts = ARENA_ARRAY(arena, uint32_t, reader->n_rows),
-                     .unsharded = ARENA_ARRAY(arena, bool, reader->n_stages),
-                     .says = ARENA_ARRAY(arena, bool, reader->n_stages),
-                     .backward = ARENA_ARRAY(arena, uint32_t, reader->n_stages)};
+                     .gathered = ARENA_ARRAY(arena, bool, reader->n_stages),
+                     .says_gathers = ARENA_ARRAY(arena, bool, reader->n_stages),
+                     .backward = ARENA_ARRAY(arena, uint32_t, reader->n_stages),
+                     .says_sums = ARENA_ARRAY(arena, bool, reader->n_stages),
+                     .summed = ARENA_ARRAY(arena, bool, reader->n_stages),
+                     .waited_sum = ARENA_ARRAY(arena, bool, reader->n_stages)};
     for (uint32_t rank = 0; rank < reader->n_rows; rank++) {
         const struct row *row = &reader->rows[rank];
         for (uint32_t i = 0; i < row->n; i++) {
-            e.says[row->cells[i].stage] |= row->cells[i].kind == CELL_UNSHARD;
+            e.says_gathers[row->cells[i].stage] |= row->cells[i].kind == CELL_UNSHARD;
+            e.says_sums[row->cells[i].stage] |= row->cells[i].kind == CELL_REDUCE_GRAD;
             e.backward[row->cells[i].stage] += is_backward(row->cells[i].kind);
         }
         for (uint32_t i = 0; i < row->n; i++)

@@ -27,9 +27,10 @@ static void for_shapes(enum pipeline_method method,
                 struct simulation simulation;
                 if (!shape_unfit(&arena, &shape)) {
                     const struct schedule *s = schedule_of_shape(&arena, &shape);
-                    const char *wrong = schedule_wrong(&arena, s, NULL);
-                    if (wrong)
-                        fail_msg("%s p=%u v=%u m=%u: %s", method_names[method], p, v, m, wrong);
+                    struct schedule_fault fault;
+                    if (schedule_is_wrong(&arena, s, &fault))
+                        fail_msg("%s p=%u v=%u m=%u: %s", method_names[method], p, v, m,
+                                 fault.what);
                     if (!schedule_simulate(&arena, s, NULL, &simulation))
                         fail_msg("%s p=%u v=%u m=%u cannot run", method_names[method], p, v, m);
                     check(&arena, &shape, s, &simulation);
@@ -166,27 +167,29 @@ static void wrong_schedules_are_told(void **state) {
     (void)state;
     struct arena arena = {0};
     struct schedule *s = some(&arena, METHOD_ZB_H1);
-    struct task_place place;
+    struct schedule_fault fault;
     s->ranks[1].n--;
-    assert_string_equal(schedule_wrong(&arena, s, &place),
-                        "rank 1 never does W of stage 1 and microbatch 2");
-    assert_int_equal(place.rank, 1);
-    assert_int_equal(place.index, s->ranks[1].n);
+    assert_true(schedule_is_wrong(&arena, s, &fault));
+    assert_string_equal(fault.what, "rank 1 never does W of stage 1 and microbatch 2");
+    assert_string_equal(fault.help, "add `1W2`");
+    assert_int_equal(fault.place.rank, 1);
+    assert_int_equal(fault.place.index, s->ranks[1].n);
     s->ranks[1].n++;
     s->ranks[0].tasks[1].microbatch = 0;
-    assert_string_equal(schedule_wrong(&arena, s, &place),
-                        "rank 0 does F of stage 0 and microbatch 0 a second time");
-    assert_int_equal(place.rank, 0);
-    assert_int_equal(place.index, 1);
+    assert_true(schedule_is_wrong(&arena, s, &fault));
+    assert_string_equal(fault.what, "rank 0 does F of stage 0 and microbatch 0 a second time");
+    assert_int_equal(fault.place.rank, 0);
+    assert_int_equal(fault.place.index, 1);
     s->ranks[0].tasks[0].stage = 1;
-    assert_string_equal(schedule_wrong(&arena, s, NULL),
-                        "rank 0 has F of stage 1, which is rank 1's");
+    assert_true(schedule_is_wrong(&arena, s, &fault));
+    assert_string_equal(fault.what, "rank 0 has F of stage 1, which is rank 1's");
     s->ranks[0].tasks[0] = (struct task){.kind = TASK_INPUTS};
-    assert_string_equal(schedule_wrong(&arena, s, NULL),
-                        "rank 0 does I of stage 0 and microbatch 0 before F");
+    assert_true(schedule_is_wrong(&arena, s, &fault));
+    assert_string_equal(fault.what, "rank 0 does I of stage 0 and microbatch 0 before F");
+    assert_string_equal(fault.help, "let it come behind `0F0`");
     s->ranks[0].tasks[0].microbatch = 3;
-    assert_string_equal(schedule_wrong(&arena, s, NULL),
-                        "rank 0 has I of stage 0 and microbatch 3, which do not exist");
+    assert_true(schedule_is_wrong(&arena, s, &fault));
+    assert_string_equal(fault.what, "rank 0 has I of stage 0 and microbatch 3, which do not exist");
     arena_free(&arena);
 }
 
@@ -201,13 +204,13 @@ static void what_cannot_run_says_who_waits_for_whom(void **state) {
     tasks[4] = held;
     s->ranks[0].tasks[3] = held; // B0 F2 F1 B1
     s->ranks[0].tasks[4] = (struct task){.kind = TASK_BACKWARD, .microbatch = 1};
-    assert_null(schedule_wrong(&arena, s, NULL));
+    assert_false(schedule_is_wrong(&arena, s, NULL));
     assert_true(schedule_simulate(&arena, s, NULL, &simulation));
     tasks = s->ranks[1].tasks; // F0 F1 B0 ...
     struct task backward = tasks[1];
     tasks[1] = tasks[2];
     tasks[2] = backward;
-    assert_null(schedule_wrong(&arena, s, NULL));
+    assert_false(schedule_is_wrong(&arena, s, NULL));
     assert_false(schedule_simulate(&arena, s, NULL, &simulation));
     assert_int_equal(simulation.n_cycle, 2);
     assert_int_equal(simulation.cycle[0].task.kind, TASK_BACKWARD);

@@ -56,6 +56,7 @@ const struct schedule *schedule_of_labels(struct arena *arena, const struct job 
         for (uint32_t i = 0; i < r.list->n; i++)
             s->splits_backward |= r.list->tasks[i].kind == TASK_INPUTS;
     }
-    return schedule_wrong(arena, s, NULL) || !schedule_simulate(arena, s, NULL, &simulation) ? NULL
-                                                                                             : s;
+    return schedule_is_wrong(arena, s, NULL) || !schedule_simulate(arena, s, NULL, &simulation)
+               ? NULL
+               : s;
 }

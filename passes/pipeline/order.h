@@ -34,10 +34,19 @@ struct task_place {
     uint32_t rank, index;
 };
 
-// What is wrong with a schedule, and where (NULL: nobody asks): a task that is there twice or not at
-// all, on a rank that does not have the stage, or before what it reads on its own rank. NULL:
-// nothing. That messages come in time is for schedule_simulate to say.
-const char *schedule_wrong(struct arena *, const struct schedule *, struct task_place *);
+// A task that is there twice or not at all, on a rank that does not have the stage, or before what it
+// reads on its own rank; and what to do about it.
+struct schedule_fault {
+    const char *what, *help;
+    struct task_place place;
+};
+
+// Whether there is one, the first of which is told in `out` (NULL: nobody asks). That messages come in
+// time is for schedule_simulate to say. Allocates its texts in `arena`.
+bool schedule_is_wrong(struct arena *, const struct schedule *, struct schedule_fault *out);
+
+// `0F3`, as files of schedules write a task today.
+const char *task_text(struct arena *, const struct task *);
 
 // Whether each stage makes gradients of weights of microbatches 2 k and 2 k + 1 one after the other.
 bool schedule_pairs(struct arena *, const struct schedule *);

@@ -17,57 +17,80 @@ static const unsigned excluded[N_TASK_KINDS] = {
     [TASK_WEIGHTS] = 1 << TASK_WEIGHTS,
 };
 
-static const char *task_wrong(struct arena *arena, const struct schedule *s, uint32_t rank,
-                              const struct task *task, uint8_t *done) {
-    char letter = task_letters[task->kind];
-    if (task->stage >= s->n_stages || task->microbatch >= s->n_microbatches)
-        return arena_format(arena,
-                            "rank %u has %c of stage %u and microbatch %u, which do not exist",
-                            rank, letter, task->stage, task->microbatch);
-    if (s->rank_of[task->stage] != rank)
-        return arena_format(arena, "rank %u has %c of stage %u, which is rank %u's", rank, letter,
-                            task->stage, s->rank_of[task->stage]);
-    uint8_t *of = &done[(size_t)task->stage * s->n_microbatches + task->microbatch];
-    if (*of & excluded[task->kind])
-        return arena_format(arena, "rank %u does %c of stage %u and microbatch %u a second time",
-                            rank, letter, task->stage, task->microbatch);
-    if (before[task->kind] & ~*of)
-        return arena_format(arena, "rank %u does %c of stage %u and microbatch %u before %c", rank,
-                            letter, task->stage, task->microbatch,
-                            task_letters[task->kind == TASK_WEIGHTS ? TASK_INPUTS : TASK_FORWARD]);
-    *of |= (uint8_t)(1 << task->kind);
-    return NULL;
+const char *task_text(struct arena *arena, const struct task *task) {
+    return arena_format(arena, "%u%c%u", task->stage, task_letters[task->kind], task->microbatch);
 }
 
-// What is wrong with what is there, else with what is not; `place` is where.
-static const char *find_wrong(struct arena *arena, const struct schedule *s,
-                              struct task_place *place) {
+// False: it is as it should be, and done.
+static bool is_task_wrong(struct arena *arena, const struct schedule *s, uint32_t rank,
+                          const struct task *task, uint8_t *done, struct schedule_fault *out) {
+    char letter = task_letters[task->kind];
+    if (task->stage >= s->n_stages || task->microbatch >= s->n_microbatches) {
+        out->what =
+            arena_format(arena, "rank %u has %c of stage %u and microbatch %u, which do not exist",
+                         rank, letter, task->stage, task->microbatch);
+        out->help = "leave it out";
+        return true;
+    }
+    if (s->rank_of[task->stage] != rank) {
+        out->what = arena_format(arena, "rank %u has %c of stage %u, which is rank %u's", rank,
+                                 letter, task->stage, s->rank_of[task->stage]);
+        out->help = arena_format(arena, "leave it to rank %u", s->rank_of[task->stage]);
+        return true;
+    }
+    uint8_t *of = &done[(size_t)task->stage * s->n_microbatches + task->microbatch];
+    if (*of & excluded[task->kind]) {
+        out->what =
+            arena_format(arena, "rank %u does %c of stage %u and microbatch %u a second time", rank,
+                         letter, task->stage, task->microbatch);
+        out->help = "leave one of the two out";
+        return true;
+    }
+    if (before[task->kind] & ~*of) {
+        struct task read = *task;
+        read.kind = task->kind == TASK_WEIGHTS ? TASK_INPUTS : TASK_FORWARD;
+        out->what =
+            arena_format(arena, "rank %u does %c of stage %u and microbatch %u before %c", rank,
+                         letter, task->stage, task->microbatch, task_letters[read.kind]);
+        out->help = arena_format(arena, "let it come behind `%s`", task_text(arena, &read));
+        return true;
+    }
+    *of |= (uint8_t)(1 << task->kind);
+    return false;
+}
+
+// Where something is never done.
+static bool lacks_task(struct arena *arena, const struct schedule *s, uint32_t stage,
+                       uint32_t microbatch, unsigned done, struct schedule_fault *out) {
+    if (done & 1 << TASK_BACKWARD || done & 1 << TASK_WEIGHTS)
+        return false;
+    struct task task = {.kind = !done                     ? TASK_FORWARD
+                                : done & 1 << TASK_INPUTS ? TASK_WEIGHTS
+                                                          : TASK_BACKWARD,
+                        .stage = stage,
+                        .microbatch = microbatch};
+    uint32_t rank = s->rank_of[stage];
+    out->what = arena_format(arena, "rank %u never does %c of stage %u and microbatch %u", rank,
+                             task_letters[task.kind], stage, microbatch);
+    out->help = arena_format(arena, "add `%s`", task_text(arena, &task));
+    out->place = (struct task_place){rank, s->ranks[rank].n};
+    return true;
+}
+
+// What is wrong with what is there comes before what is not.
+bool schedule_is_wrong(struct arena *arena, const struct schedule *s, struct schedule_fault *out) {
+    struct schedule_fault unasked;
     uint8_t *done = ARENA_ARRAY(arena, uint8_t, (size_t)s->n_stages * s->n_microbatches);
+    out = out ? out : &unasked;
     for (uint32_t rank = 0; rank < s->n_ranks; rank++)
         for (uint32_t i = 0; i < s->ranks[rank].n; i++) {
-            const char *wrong = task_wrong(arena, s, rank, &s->ranks[rank].tasks[i], done);
-            *place = (struct task_place){rank, i};
-            if (wrong)
-                return wrong;
+            out->place = (struct task_place){rank, i};
+            if (is_task_wrong(arena, s, rank, &s->ranks[rank].tasks[i], done, out))
+                return true;
         }
     for (uint32_t stage = 0; stage < s->n_stages; stage++)
-        for (uint32_t m = 0; m < s->n_microbatches; m++) {
-            unsigned of = done[(size_t)stage * s->n_microbatches + m];
-            uint32_t rank = s->rank_of[stage];
-            *place = (struct task_place){rank, s->ranks[rank].n};
-            if (!(of & 1 << TASK_BACKWARD) && !(of & 1 << TASK_WEIGHTS))
-                return arena_format(arena, "rank %u never does %s of stage %u and microbatch %u",
-                                    rank,
-                                    !of                     ? "F"
-                                    : of & 1 << TASK_INPUTS ? "W"
-                                                            : "B",
-                                    stage, m);
-        }
-    return NULL;
-}
-
-const char *schedule_wrong(struct arena *arena, const struct schedule *s,
-                           struct task_place *place) {
-    struct task_place somewhere;
-    return find_wrong(arena, s, place ? place : &somewhere);
+        for (uint32_t m = 0; m < s->n_microbatches; m++)
+            if (lacks_task(arena, s, stage, m, done[(size_t)stage * s->n_microbatches + m], out))
+                return true;
+    return false;
 }

@@ -402,7 +402,7 @@ static const struct schedule *schedule_by_method(struct placing *p) {
     }
     struct schedule *schedule = schedule_of_shape(p->arena, &shape);
     schedule->sums_ends = sums_ends(p, schedule);
-    CHECK(!schedule_wrong(p->arena, schedule, NULL));
+    CHECK(!schedule_is_wrong(p->arena, schedule, NULL));
     return schedule;
 }
 

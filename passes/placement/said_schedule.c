@@ -2,6 +2,7 @@
 // stages the list's, each task once, on its rank, behind what it reads; and whether that order runs. All of it is told
 // at cells of the file.
 #include <inttypes.h>
+#include <string.h>
 
 #include "ir/diagnostic.h"
 #include "passes/placement/pipeline.h"
@@ -36,12 +37,6 @@ static struct span cell_of(const struct placing *p, const struct task *task) {
     while (place.index < list->n && !same_task(&list->tasks[place.index], task))
         place.index++;
     return cell_at(p, place);
-}
-
-// As today's dialect writes it.
-static const char *task_text(struct placing *p, const struct task *task) {
-    return arena_format(p->arena, "%u%c%u", task->stage, task_letters[task->kind],
-                        task->microbatch);
 }
 
 static struct diagnostic *report_cell(struct placing *p, struct span span, const char *message) {
@@ -120,18 +115,18 @@ static bool check_microbatches(struct placing *p) {
 // ---- tasks ------------------------------------------------------------------------------------
 
 static bool check_tasks(struct placing *p) {
-    struct task_place place;
-    const char *wrong = schedule_wrong(p->arena, order(p), &place);
-    if (!wrong)
+    struct schedule_fault fault;
+    if (!schedule_is_wrong(p->arena, order(p), &fault))
         return true;
-    const struct rank_tasks *list = &order(p)->ranks[place.rank];
-    struct span at = cell_at(p, place);
-    struct diagnostic *d = report_cell(p, at, wrong);
-    if (place.index == list->n) {
+    const struct rank_tasks *list = &order(p)->ranks[fault.place.rank];
+    struct span at = cell_at(p, fault.place);
+    struct diagnostic *d = report_cell(p, at, fault.what);
+    diagnostic_help(d, "%s", fault.help);
+    if (fault.place.index == list->n) {
         diagnostic_say(d, "its row ends here");
         return false;
     }
-    const struct task *task = &list->tasks[place.index];
+    const struct task *task = &list->tasks[fault.place.index];
     struct span first = cell_of(p, task);
     if (!span_equal(first, at))
         diagnostic_label(d, first, "the first time");
@@ -150,6 +145,48 @@ static void report_early(struct placing *p, const struct waiting_task *early) {
                     p->placement->ordered ? ", or leave out `reproducible`" : "");
 }
 
+static uint32_t index_in(const struct rank_tasks *list, const struct task *task) {
+    uint32_t i = 0;
+    while (i < list->n && !same_task(&list->tasks[i], task))
+        i++;
+    return i;
+}
+
+// Whether the schedule runs with a task moved in front of another of its rank.
+static bool runs_moved(struct placing *p, const struct schedule *schedule, const struct task *task,
+                       const struct task *before) {
+    struct schedule moved = *schedule;
+    struct simulation simulation;
+    uint32_t rank = schedule->rank_of[task->stage];
+    moved.ranks = arena_copy(p->arena, schedule->ranks, schedule->n_ranks * sizeof *moved.ranks);
+    struct rank_tasks *list = &moved.ranks[rank];
+    list->tasks = arena_copy(p->arena, list->tasks, list->n * sizeof *list->tasks);
+    uint32_t from = index_in(list, task), to = index_in(list, before);
+    if (from >= list->n || to >= from)
+        return false;
+    struct task held = list->tasks[from];
+    memmove(&list->tasks[to + 1], &list->tasks[to], (from - to) * sizeof *list->tasks);
+    list->tasks[to] = held;
+    return !schedule_is_wrong(p->arena, &moved, NULL) &&
+           schedule_simulate(p->arena, &moved, NULL, &simulation);
+}
+
+// What a task of the cycle reads stands behind the next task of the cycle, on that one's rank.
+static void help_run(struct placing *p, struct diagnostic *d, const struct schedule *schedule,
+                     const struct simulation *simulation) {
+    for (uint32_t i = 0; i < simulation->n_cycle && i < CYCLE_LABELS; i++) {
+        const struct task *read = &simulation->cycle[i].read;
+        const struct task *kept = &simulation->cycle[(i + 1) % simulation->n_cycle].task;
+        if (!runs_moved(p, schedule, read, kept))
+            continue;
+        diagnostic_help(d, "let `%s` come before `%s`", task_text(p->arena, read),
+                        task_text(p->arena, kept));
+        return;
+    }
+    diagnostic_help(d, "begin with the order of a method, which runs: `placec emit --as=pipeline` "
+                       "writes it");
+}
+
 static bool check_runs(struct placing *p, const struct schedule *schedule) {
     struct simulation simulation;
     if (schedule_simulate(p->arena, schedule, NULL, &simulation))
@@ -163,10 +200,11 @@ static bool check_runs(struct placing *p, const struct schedule *schedule) {
         p, cell_of(p, &cycle[0].task),
         arena_format(p->arena, "in this order %u tasks wait for each other", simulation.n_cycle));
     diagnostic_say(d, "waits for %s, which stands behind another that waits",
-                   task_text(p, &cycle[0].read));
+                   task_text(p->arena, &cycle[0].read));
     for (uint32_t i = 1; i < simulation.n_cycle && i <= CYCLE_LABELS; i++)
         diagnostic_label(d, cell_of(p, &cycle[i].task), "waits for %s",
-                         task_text(p, &cycle[i].read));
+                         task_text(p->arena, &cycle[i].read));
+    help_run(p, d, schedule, &simulation);
     return false;
 }
 
