@@ -34,7 +34,8 @@ struct storage {
     const struct mode_statement *modes[N_STATES][MAX_AXES];
     // Axes that are SHARDED or GATHERED, outermost first. The optimizer's list begins with those of
     // the other states, and with those over which each microbatch's gradient is scattered; parameters
-    // that are made of its master copy have all of them. What is frozen has the parameters' for it.
+    // that are made of its master copy have all of them. What is frozen has the parameters' for it,
+    // by no statement on the optimizer.
     struct axis_list shards[N_STATES];
     // 1 + the dimension of the tensors that these cut, inside of `cut`; 0: they are flat.
     uint8_t along;

@@ -210,7 +210,7 @@ static void tails_equal_bodies(void **state) {
 
 static void check_as_v3(const struct kernels *kernels) {
     const struct kernels *v3 = kernels_named("v3");
-    if (v3 == NULL || strcmp(kernels->version, "v2") == 0)
+    if (v3 == NULL || strcmp(kernels->version, "v2") == 0 || kernels == v3)
         return;
     float x[256], y3[256], y[256];
     for (int i = 0; i < 256; i++)
@@ -225,7 +225,21 @@ static void check_as_v3(const struct kernels *kernels) {
 
 /* From v3 on all have fused steps, so their bits are the same. */
 static void wide_versions_agree(void **state) {
+    if (kernels_named("v4") == NULL)
+        skip();
     each_version(check_as_v3);
+}
+
+static void check_version(const struct kernels *kernels) {
+    assert_memory_equal(kernels->version, kernels->level, strlen(kernels->level));
+    assert_int_equal(kernels->has_pairs, strcmp(kernels->version, "v4_bf16") == 0);
+}
+
+static void versions_are_what_they_are_called(void **state) {
+    each_version(check_version);
+    for (const char *const *name = kernels_names; *name != NULL; name++)
+        if (kernels_named(*name) != NULL)
+            assert_string_equal(kernels_named(*name)->version, *name);
 }
 
 int main(void) {
@@ -235,6 +249,7 @@ int main(void) {
         cmocka_unit_test(special_arguments),
         cmocka_unit_test(tails_equal_bodies),
         cmocka_unit_test(wide_versions_agree),
+        cmocka_unit_test(versions_are_what_they_are_called),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

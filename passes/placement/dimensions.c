@@ -28,9 +28,7 @@ struct cut_walk {
 };
 
 static const struct mode_statement *next_cut(struct cut_walk *walk) {
-    // What is frozen has parameters only.
-    enum state end = walk->storage->trained ? STATE_ACTIVATIONS : STATE_OPTIMIZER;
-    for (; walk->state < end; walk->state++, walk->axis = 0)
+    for (; walk->state < STATE_ACTIVATIONS; walk->state++, walk->axis = 0)
         while (walk->axis < MAX_AXES) {
             unsigned axis = walk->axis++;
             if (stored_extent(walk->storage, walk->state, axis) != EXTENT_REPLICATED)
@@ -92,17 +90,12 @@ static bool check_one_cut(struct placing *p, const struct cut_tensor *cut) {
     return true;
 }
 
-// The axes of all shards.
-static const struct axis_list *finest_shards(const struct storage *storage) {
-    return &storage->shards[storage->trained ? STATE_OPTIMIZER : STATE_PARAMETERS];
-}
-
 // E202. Equal parts only.
 static bool check_division(struct placing *p, const struct cut_tensor *cut) {
     unsigned at = cut->placed->storage->along - 1u;
     const struct axis_list *work = &cut->placed->cuts[at];
     struct axis_list axes = *work;
-    axis_list_add_all(&axes, finest_shards(cut->placed->storage));
+    axis_list_add_all(&axes, &cut->placed->storage->shards[STATE_OPTIMIZER]);
     int64_t size = cut->tensor->dims[at].size, parts = mesh_group_size(&p->config->mesh, &axes);
     if (size % parts == 0)
         return true;

@@ -192,7 +192,7 @@ static void report_shared_state(struct placing *p, const struct mode_statement *
     propose_axes(p, d, mode, &left);
 }
 
-// Are these tensors stepped and averaged as all others are? False, once reported.
+// Are these tensors stepped and averaged as all others are, or never? False, once reported.
 static bool check_storage(struct placing *p, const struct storage *storage, unsigned axis) {
     for (enum state state = 0; state < STATE_ACTIVATIONS; state++) {
         const struct mode_statement *mode = storage->modes[state][axis];
@@ -200,7 +200,8 @@ static bool check_storage(struct placing *p, const struct storage *storage, unsi
             report_shared_state(p, mode, axis);
             return false;
         }
-        bool as_relaxed = state == STATE_GRADIENTS    ? mode && never_reduces(mode)
+        bool as_relaxed = !storage->trained           ? true
+                          : state == STATE_GRADIENTS  ? mode && never_reduces(mode)
                           : state == STATE_PARAMETERS ? mode && averages(mode)
                                                       : true;
         if (!as_relaxed) {

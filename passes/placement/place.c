@@ -241,7 +241,7 @@ static void place_group(struct weighing *w, const struct group *group) {
     }
     if (makes_parameters(storage))
         storage->shards[STATE_PARAMETERS] = storage->shards[STATE_OPTIMIZER];
-    if (!group->trained)
+    if (!group->trained) // so that the finest shards are the optimizer's here, too
         storage->shards[STATE_OPTIMIZER] = storage->shards[STATE_PARAMETERS];
     place_along(p, storage, group->first);
     place_options(p, storage);

@@ -193,7 +193,7 @@ static const struct origin *apart_by(const struct placing *p, uint32_t a, uint32
     for (uint32_t t = 0; t < placement->n_tensors; t++) {
         const struct storage *first = storage_in(placement, a, t);
         const struct storage *second = storage_in(placement, b, t);
-        if (!first) // nor has the other
+        if (!first || !first->trained) // nor has the other, or no gradient
             continue;
         const struct axis_list *shards = first->shards[STATE_OPTIMIZER].n
                                              ? &first->shards[STATE_OPTIMIZER]

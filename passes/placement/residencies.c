@@ -77,7 +77,7 @@ static bool has_path(const struct tensor *tensor, const struct selector *selecto
 // A table that stands at both ends of the model gets its gradient from both.
 static bool is_added_to(const struct placing *p, const struct mode_statement *mode, uint32_t t) {
     const struct tensor *tensor = &p->program->job->tensors[t];
-    return p->placement->tensors[t].storage->lives[mode->state] == mode && tensor->trainable &&
+    return p->placement->tensors[t].storage->lives[mode->state] == mode &&
            has_path(tensor, &mode->selector) && has_several_terms(p, t);
 }
 

@@ -352,8 +352,11 @@ static void check_axes(struct placing *p, const struct storage *storage, struct 
 void check_states(struct placing *p) {
     struct seen seen = {0};
     uint32_t errors = p->diagnostics->n_errors;
-    for (uint32_t i = 0; i < p->placement->n_storages; i++)
-        check_axes(p, p->placement->storages[i], &seen);
+    // A statement may be about both, and a remedy is to be one for what is trained, too.
+    for (int frozen = 0; frozen < 2; frozen++)
+        for (uint32_t i = 0; i < p->placement->n_storages; i++)
+            if (p->placement->storages[i]->trained == !frozen)
+                check_axes(p, p->placement->storages[i], &seen);
     for (uint32_t i = 0; i < p->placement->n_storages && p->diagnostics->n_errors == errors; i++)
         check_nesting(p, p->placement->storages[i]);
 }

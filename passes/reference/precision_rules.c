@@ -7,13 +7,13 @@
 #include "passes/reference/select.h"
 
 // What a type is said of: a tensor, or the ops of one part of the model, in layers of which the same is
-// said.
+// said: from `layer` to `end`.
 struct subject {
     const struct tensor *tensor; // NULL: ops
     const char *name;
     const uint8_t *roles;
     unsigned n_roles;
-    int64_t layer; // the first of them
+    int64_t layer, end;
 };
 
 struct rules {
@@ -75,6 +75,16 @@ static bool has_outer_momentum(const struct strategy_config *strategy) {
     return false;
 }
 
+// Whether the optimizer in some of the layers keeps moments.
+static bool has_moments(const struct rules *r, const struct subject *of) {
+    const struct train_config *train = &r->config->train;
+    for (int64_t layer = of->layer; layer < of->end; layer = optimizer_next(train, layer))
+        if (optimizer_keeps_moments(&optimizer_rule_of(train, of->tensor, layer)->optimizer,
+                                    of->tensor))
+            return true;
+    return has_outer_momentum(&r->config->strategy);
+}
+
 // Whether the subject has what a use of it is about: of what is frozen there are only parameters.
 static bool has_any(const struct rules *r, enum precision_use use, const struct subject *of) {
     switch (use) {
@@ -83,11 +93,7 @@ static bool has_any(const struct rules *r, enum precision_use use, const struct 
     case PRECISION_REDUCE:
         return of->tensor->trainable;
     case PRECISION_MOMENTS:
-        return of->tensor->trainable &&
-               (optimizer_keeps_moments(
-                    &optimizer_rule_of(&r->config->train, of->tensor, of->layer)->optimizer,
-                    of->tensor) ||
-                has_outer_momentum(&r->config->strategy));
+        return of->tensor->trainable && has_moments(r, of);
     default:
         return true;
     }
@@ -426,22 +432,28 @@ static bool has_part(const struct rules *r, const struct op *op) {
 // Adds what has the name and the roles, in the first of these layers and each behind it from which on
 // another type may be said of it.
 static void add_subjects(const struct rules *r, struct subject **list, uint32_t *n, uint32_t *cap,
-                         struct subject of, int64_t end) {
-    for (; of.layer < end; of.layer = precision_next(r->precision, of.layer))
+                         struct subject of) {
+    for (int64_t end = of.end; of.layer < end; of.layer = of.end) {
+        of.end = precision_next(r->precision, of.layer);
+        of.end = of.end < end ? of.end : end;
         ARENA_PUSH(r->program->arena, *list, *n, *cap, of);
+    }
 }
 
 static void add_tensor(struct rules *r, const struct tensor *tensor) {
-    struct subject of = {tensor, tensor_model_name(tensor), tensor->roles, tensor->n_roles,
-                         tensor->first_layer};
-    add_subjects(r, &r->tensors, &r->n_tensors, &r->cap_tensors, of,
-                 tensor->first_layer + (tensor->layers ? tensor->layers : 1));
+    struct subject of = {tensor,
+                         tensor_model_name(tensor),
+                         tensor->roles,
+                         tensor->n_roles,
+                         tensor->first_layer,
+                         tensor->first_layer + (tensor->layers ? tensor->layers : 1)};
+    add_subjects(r, &r->tensors, &r->n_tensors, &r->cap_tensors, of);
 }
 
 static void add_part(struct rules *r, const struct op *op) {
-    struct subject of = {NULL, part_name(r->program->arena, op), op->roles, op->n_roles, 0};
-    add_subjects(r, &r->parts, &r->n_parts, &r->cap_parts, of,
-                 op->roles[0] == ROLE_LAYERS ? r->config->model.layers : 1);
+    int64_t end = op->roles[0] == ROLE_LAYERS ? r->config->model.layers : 1;
+    struct subject of = {NULL, part_name(r->program->arena, op), op->roles, op->n_roles, 0, end};
+    add_subjects(r, &r->parts, &r->n_parts, &r->cap_parts, of);
 }
 
 static void find_subjects(struct rules *r) {

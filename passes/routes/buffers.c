@@ -5,10 +5,9 @@
 #include "passes/routes/routes.h"
 
 // Every cut of a tensor's storage begins with the coarser ones, so all are padded for the finest:
-// shards of a shard are shards of the whole. What is not trained is cut for its gathers only.
+// shards of a shard are shards of the whole.
 static int64_t finest_parts(const struct stationed *s) {
-    enum state finest = s->storage->trained ? STATE_OPTIMIZER : STATE_PARAMETERS;
-    struct axis_list flat = flat_axes(s->storage, &s->storage->shards[finest]);
+    struct axis_list flat = flat_axes(s->storage, &s->storage->shards[STATE_OPTIMIZER]);
     return mesh_group_size(s->mesh, &flat);
 }
 

@@ -115,7 +115,7 @@ INLINED void bf16_store_in_steps(uint16_t *to, singles first, singles second) {
 }
 
 #if defined __AVX512BF16__
-/* The instruction takes subnormal numbers for zeros. */
+/* VCVTNE2PS2BF16 takes subnormal numbers for zeros. */
 INLINED void bf16_store(uint16_t *to, singles first, singles second) {
     enum { SUBNORMAL = 0x20 };
     int none_small = _kortestz_mask16_u8(_mm512_fpclass_ps_mask((__m512)first, SUBNORMAL),

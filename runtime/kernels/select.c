@@ -9,6 +9,9 @@ extern const struct kernels kernels_v2, kernels_v3, kernels_v4, kernels_v4_bf16;
 static const struct kernels *const versions[] = {&kernels_v2, &kernels_v3, &kernels_v4,
                                                  &kernels_v4_bf16};
 const char *const kernels_names[] = {"v2", "v3", "v4", "v4_bf16", NULL};
+_Static_assert(sizeof kernels_names / sizeof *kernels_names ==
+                   sizeof versions / sizeof *versions + 1,
+               "a name for each, and the end");
 
 /* How many of the versions the CPU can run. The compiler's own test also asks whether the system
  * saves the wide registers. */
