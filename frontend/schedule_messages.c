@@ -17,10 +17,10 @@ struct seen {
     bool *made, *received, *waited_send, *waited_receive;
     uint32_t *counts; // by the other rank
     // By stage: whether the file says when its parameters are gathered, and they are; how many tasks are still to add
-    // to its gradients; whether the file says when these are reduced, and that was begun, and waited for.
+    // to its gradients; whether they are reduced, and that was waited for.
     bool *says_gathers, *gathered;
     uint32_t *backward;
-    bool *says_sums, *summed, *waited_sum;
+    bool *summed, *waited_sum;
 };
 
 // What can be done about any of it, since programs take it from the tasks.
@@ -161,9 +161,9 @@ static bool take_sum(const struct schedule_reader *reader, struct seen *e,
     uint32_t stage = cell->stage;
     if (e->backward[stage])
         return refuse(reader, cell, "behind this the stage still adds to its gradients", no_sums);
-    if (cell->kind == CELL_WAIT_REDUCE_GRAD) // backward begins it where no cell does
-        return take_wait(reader, cell, e->summed[stage] || !e->says_sums[stage],
-                         &e->waited_sum[stage], "what this waits for has not begun", no_sums);
+    if (cell->kind == CELL_WAIT_REDUCE_GRAD)
+        return take_wait(reader, cell, e->summed[stage], &e->waited_sum[stage],
+                         "what this waits for has not begun", no_sums);
     if (e->summed[stage])
         return refuse(reader, cell, "the stage's gradients are reduced already", no_sums);
     e->summed[stage] = true;
@@ -299,14 +299,12 @@ bool check_messages(const struct schedule_reader *reader) {
                      .gathered = ARENA_ARRAY(arena, bool, reader->n_stages),
                      .says_gathers = ARENA_ARRAY(arena, bool, reader->n_stages),
                      .backward = ARENA_ARRAY(arena, uint32_t, reader->n_stages),
-                     .says_sums = ARENA_ARRAY(arena, bool, reader->n_stages),
                      .summed = ARENA_ARRAY(arena, bool, reader->n_stages),
                      .waited_sum = ARENA_ARRAY(arena, bool, reader->n_stages)};
     for (uint32_t rank = 0; rank < reader->n_rows; rank++) {
         const struct row *row = &reader->rows[rank];
         for (uint32_t i = 0; i < row->n; i++) {
             e.says_gathers[row->cells[i].stage] |= row->cells[i].kind == CELL_UNSHARD;
-            e.says_sums[row->cells[i].stage] |= row->cells[i].kind == CELL_REDUCE_GRAD;
             e.backward[row->cells[i].stage] += is_backward(row->cells[i].kind);
         }
         for (uint32_t i = 0; i < row->n; i++)
