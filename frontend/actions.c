@@ -24,14 +24,8 @@ struct ast_names ast_names_add(struct parser *p, struct ast_names list, struct a
     return list;
 }
 
-// `layers[0:4]` with its slice, but without the bracket that closes it: that is no token of the
-// slice.
-static struct span step_span(const struct ast_step *step) {
-    return step->has_slice ? span_join(step->name.span, step->slice.span) : step->name.span;
-}
-
 struct ast_path ast_path_add(struct parser *p, struct ast_path list, struct ast_step step) {
-    PUSH_SPANNED(p, list, step, step_span(&step));
+    PUSH_SPANNED(p, list, step, step.span);
     return list;
 }
 
@@ -266,7 +260,8 @@ struct ast_field ast_field_value(struct span span, struct ast_paths paths,
 // A block is a field without a value. Its name becomes a path of one step, as other fields have.
 struct ast_field ast_field_block(struct parser *p, struct span span, struct ast_name name,
                                  const struct ast_block *block) {
-    struct ast_path path = ast_path_add(p, (struct ast_path){0}, (struct ast_step){.name = name});
+    struct ast_path path =
+        ast_path_add(p, (struct ast_path){0}, (struct ast_step){.name = name, .span = name.span});
     return (struct ast_field){
         .span = span, .paths = ast_paths_add(p, (struct ast_paths){0}, path), .block = *block};
 }

@@ -56,6 +56,7 @@ struct ast_step {
     struct ast_name name;
     bool has_slice;
     struct ast_slice slice;
+    struct span span; // with the brackets
 };
 struct ast_path {
     struct ast_step *items;

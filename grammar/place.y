@@ -241,8 +241,8 @@ paths: path { $$ = ast_paths_add(p, (struct ast_paths){0}, $1); }
 path: step { $$ = ast_path_add(p, (struct ast_path){0}, $1); }
     | path '.' step { $$ = ast_path_add(p, $1, $3); }
     ;
-step: NAME { $$ = (struct ast_step){.name = $1}; }
-    | NAME '[' slice ']' { $$ = (struct ast_step){$1, true, $3}; $$.slice.span = @3; }
+step: NAME { $$ = (struct ast_step){.name = $1, .span = @1}; }
+    | NAME '[' slice ']' { $$ = (struct ast_step){$1, true, $3, @$}; $$.slice.span = @3; }
     ;
 slice: bound { $$ = ast_slice_index(p, $1); }
     | bound ':' bound { $$ = ast_slice_range(p, $1, $3, NULL, span_nowhere()); }

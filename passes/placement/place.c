@@ -48,10 +48,13 @@ struct weighing {
     uint32_t *placed;                      // groups that a mode reached
     uint32_t *decided;                     // of these, those that are there and follow it
     const struct mode_statement **instead; // one that others follow
-    uint32_t range;                        // of the layers that are looked at
-    const struct stretch *stretch;         // the modes that may speak about them
-    uint32_t *spoken;                      // room for all modes
-    struct group *groups;                  // of this range
+    // The same of where states live.
+    uint32_t *housing, *housed;
+    const struct mode_statement **elsewhere;
+    uint32_t range;                // of the layers that are looked at
+    const struct stretch *stretch; // the modes that may speak about them
+    uint32_t *spoken;              // room for all modes
+    struct group *groups;          // of this range
     uint32_t n_groups, cap_groups;
 };
 
@@ -99,6 +102,11 @@ static bool names_axis(const struct mode_statement *mode, unsigned axis) {
     return mode->axes.n ? axis_list_has(&mode->axes, axis) : mode->extent == EXTENT_REPLICATED;
 }
 
+// What is frozen has parameters only.
+static bool has_state(const struct group *group, enum state state) {
+    return state == STATE_PARAMETERS || group->trained;
+}
+
 // Does mode `m`, which speaks of the group, say how this state is kept on this axis?
 static bool applies(struct weighing *w, uint32_t m, enum state state, const struct group *group,
                     unsigned axis) {
@@ -108,7 +116,7 @@ static bool applies(struct weighing *w, uint32_t m, enum state state, const stru
         return false;
     w->placed[m]++;
     bool split = group->split >> axis & 1;
-    if (split && mode->selector.n_roles > 0 && mode->axes.n)
+    if (split && mode->selector.n_roles > 0 && mode->axes.n && has_state(group, state))
         report_cut(w, m, &p->program->job->tensors[group->first],
                    placed_here(w, group->first)->cut_by[axis], axis);
     return !split;
@@ -123,11 +131,6 @@ static void count_decided(struct weighing *w, enum state state, const struct gro
         if (m != winner && !w->instead[m] && applies(w, m, state, group, axis))
             w->instead[m] = &strategy->modes[winner];
     }
-}
-
-// What is frozen has parameters only.
-static bool has_state(const struct group *group, enum state state) {
-    return state == STATE_PARAMETERS || group->trained;
 }
 
 // The statement that decides about one state of a group on one axis.
@@ -366,6 +369,23 @@ static struct group group_of(const struct weighing *w, uint32_t t) {
     return group;
 }
 
+// What statements say of where the tensor's states live, in the range that is looked at.
+static void note_homes(struct weighing *w, const struct tensor *tensor, const struct group *group) {
+    const struct placing *p = w->placing;
+    for (uint32_t i = 0; i < w->stretch->n; i++) {
+        uint32_t m = w->stretch->numbers[i];
+        const struct mode_statement *mode = &p->config->strategy.modes[m];
+        if (!mode->sets_residency || mode->state == STATE_ACTIVATIONS ||
+            !selector_matches(&mode->selector, tensor->roles, tensor->n_roles) ||
+            !selector_covers(&mode->selector, p->placement->ranges[w->range].begin))
+            continue;
+        w->housing[m]++;
+        w->housed[m] += group->lives[mode->state] == mode;
+        if (group->lives[mode->state] && group->lives[mode->state] != mode)
+            w->elsewhere[m] = group->lives[mode->state];
+    }
+}
+
 static bool says_by_tensor(const struct weighing *w, const struct group *group) {
     for (uint32_t i = 0; i < group->n_spoken; i++)
         if (w->placing->config->strategy.modes[group->spoken[i]].by == CUT_TENSOR)
@@ -398,6 +418,7 @@ static bool is_stored_so(const struct weighing *w, const struct group *group,
 static struct storage *place_tensor(struct weighing *w, uint32_t t) {
     struct arena *arena = w->placing->arena;
     struct group group = group_of(w, t);
+    note_homes(w, &w->placing->program->job->tensors[t], &group);
     for (uint32_t i = 0; i < w->n_groups; i++)
         if (is_stored_so(w, &w->groups[i], &group))
             return w->groups[i].storage;
@@ -431,6 +452,16 @@ static void check_reach(struct weighing *w, bool well) {
     }
 }
 
+// What says that a state is stored as it is anyway is true.
+static void check_homes(struct weighing *w) {
+    struct placing *p = w->placing;
+    for (uint32_t m = 0; m < p->config->strategy.n_modes; m++) {
+        const struct mode_statement *mode = &p->config->strategy.modes[m];
+        if (mode->residency != RESIDENCY_STORED && mode->own_text && w->housing[m] && !w->housed[m])
+            report_decides_nothing(p, mode, w->elsewhere[m]);
+    }
+}
+
 static void place_storage(struct placing *p) {
     uint32_t n = p->config->strategy.n_modes, errors = p->diagnostics->n_errors;
     struct weighing w = {.placing = p,
@@ -439,6 +470,9 @@ static void place_storage(struct placing *p) {
                          .placed = ARENA_ARRAY(p->arena, uint32_t, n + 1),
                          .decided = ARENA_ARRAY(p->arena, uint32_t, n + 1),
                          .instead = ARENA_ARRAY(p->arena, const struct mode_statement *, n + 1),
+                         .housing = ARENA_ARRAY(p->arena, uint32_t, n + 1),
+                         .housed = ARENA_ARRAY(p->arena, uint32_t, n + 1),
+                         .elsewhere = ARENA_ARRAY(p->arena, const struct mode_statement *, n + 1),
                          .spoken = ARENA_ARRAY(p->arena, uint32_t, n + 1)};
     for (w.range = 0; w.range < p->placement->n_ranges; w.range++) {
         w.stretch = stretch_at(&p->modes.index, p->placement->ranges[w.range].begin);
@@ -449,6 +483,8 @@ static void place_storage(struct placing *p) {
     }
     settle_ranges(p);
     check_reach(&w, p->diagnostics->n_errors == errors && !p->work_is_right);
+    if (p->diagnostics->n_errors == errors && !p->work_is_right)
+        check_homes(&w);
 }
 
 static bool check_microbatches(struct placing *p) {

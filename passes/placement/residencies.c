@@ -242,25 +242,6 @@ static bool is_reached(const struct placing *p, const struct mode_statement *mod
     return false;
 }
 
-// W830. Others hold for all that it selects, or what it selects is frozen.
-static void report_unreached(struct placing *p, const struct mode_statement *mode) {
-    const struct placement *placement = p->placement;
-    const struct mode_statement *instead = NULL;
-    bool selects = false;
-    for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
-        const struct tensor *tensor = &p->program->job->tensors[i % placement->n_tensors];
-        const struct layer_range *range = &placement->ranges[i / placement->n_tensors];
-        if (!placement_has(placement, p->program->job, i) || !has_path(tensor, &mode->selector) ||
-            !selector_covers(&mode->selector, range->begin))
-            continue;
-        selects = true;
-        if (placement->tensors[i].storage->lives[mode->state])
-            instead = placement->tensors[i].storage->lives[mode->state];
-    }
-    if (selects)
-        report_decides_nothing(p, mode, instead);
-}
-
 // W830. An update that runs on the host moves something even so.
 static void check_anything_kept(struct placing *p, const struct mode_statement *mode) {
     if (mode->state != STATE_OPTIMIZER || mode->update_on != TIER_DEVICE ||
@@ -282,13 +263,8 @@ void check_residencies(struct placing *p) {
     uint32_t errors = p->diagnostics->n_errors;
     for (uint32_t m = 0; m < p->config->strategy.n_modes; m++) {
         const struct mode_statement *mode = &p->config->strategy.modes[m];
-        if (!mode->sets_residency || mode->state == STATE_ACTIVATIONS)
+        if (!mode->sets_residency || !is_reached(p, mode))
             continue;
-        if (!is_reached(p, mode)) {
-            if (mode->own_text && mode->residency != RESIDENCY_STORED)
-                report_unreached(p, mode);
-            continue;
-        }
         if (mode->residency == RESIDENCY_OFFLOADED)
             check_anything_kept(p, mode);
         if (mode->residency == RESIDENCY_MATERIALIZED && checks[mode->state] &&

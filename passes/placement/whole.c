@@ -82,7 +82,10 @@ static void report_shards(struct placing *p, const struct tensor *tensor, int64_
                           const struct placed_tensor *placed, unsigned axis) {
     const struct storage *storage = placed->storage;
     const char *name = axis_name(p, axis);
-    const struct axis_list axes = {.n = 1, .axes = {(uint8_t)axis}};
+    const struct mode_statement *said = storage->modes[STATE_OPTIMIZER][axis];
+    struct axis_list axes = {.n = 1, .axes = {(uint8_t)axis}};
+    if (said) // all of its axes, in its order
+        axes = effective_axes(p, &said->axes);
     const struct optimizer_rule *rule = optimizer_rule_of(&p->config->train, tensor, layer);
     const struct origin *origin = stored_origin(storage, STATE_OPTIMIZER, axis);
     struct diagnostic *d =
@@ -93,8 +96,7 @@ static void report_shards(struct placing *p, const struct tensor *tensor, int64_
     diagnostic_label(d, origin_span(&rule->origin), "the update mixes rows and columns");
     diagnostic_origin(d, origin);
     diagnostic_help(d, "gather at the update what it needs whole");
-    propose_extent(p, d, storage, STATE_OPTIMIZER, EXTENT_GATHERED, &axes,
-                   storage->modes[STATE_OPTIMIZER][axis]);
+    propose_extent(p, d, storage, STATE_OPTIMIZER, EXTENT_GATHERED, &axes, said);
 }
 
 // The axes that cut the optimizer's states of a tensor, each by a statement.

@@ -455,12 +455,13 @@ static void find_needed(struct reverse *r, const bool *wanted) {
 }
 
 // What is a parameter in another type, or rows of it, has its cotangent made in the type of the
-// parameter's gradient.
-static void find_types(struct reverse *r, const enum dtype *gradients) {
+// parameter's gradient, if that is wanted.
+static void find_types(struct reverse *r, const bool *wanted, const enum dtype *gradients) {
     const struct unit *forward = r->forward;
     for (value_id v = 0; v < forward->n_values; v++) {
         value_id of = cast_parameter(forward, v);
-        r->types[v] = of < forward->n_parameters ? gradients[of] : forward->values[v].type.dtype;
+        bool is_made = of < forward->n_parameters && wanted[of];
+        r->types[v] = is_made ? gradients[of] : forward->values[v].type.dtype;
     }
     for (uint32_t i = 0; i < forward->n_ops; i++)
         if (forward->ops[i].kind == OP_EMBEDDING)
@@ -482,7 +483,7 @@ struct backward derive_backward(struct program *program, uint32_t forward, const
                         .cotangent = ARENA_ARRAY(arena, value_id, from->n_values),
                         .types = ARENA_ARRAY(arena, enum dtype, from->n_values)};
     find_needed(&r, wanted);
-    find_types(&r, gradients);
+    find_types(&r, wanted, gradients);
     add_operands(&r, given, added);
     for (uint32_t i = from->n_ops; i-- > 0;) {
         const struct op *op = &from->ops[i];

@@ -160,6 +160,8 @@ static void set_types(const struct program *program, const struct config *config
                               policy->gather);
     tensor->parameters = own_type(precision_type(precision, PRECISION_PARAMETERS, roles, n, layer),
                                   policy->parameters);
+    if (!tensor->trainable) // there is nothing else of it (precision_rules.c)
+        return;
     tensor->master =
         own_type(precision_type(precision, PRECISION_MASTER, roles, n, layer), policy->master);
     tensor->moments =

@@ -187,7 +187,7 @@ static void check_decides(const struct rules *r, const struct precision_rule *ru
             instead = best;
         trained |= !subjects[i].tensor || subjects[i].tensor->trainable;
     }
-    if (!instead) {
+    if (!instead || !trained) {
         report_of_nothing(r, &rule->origin, trained);
         return;
     }
