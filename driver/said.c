@@ -64,9 +64,15 @@ static bool vary_reduce(struct mode_statement *mode) {
     return mode->extent == EXTENT_REPLICATED;
 }
 
-// An upper bound, heard where a smaller one would cut: one that all goes into may be meant to be.
+// An upper bound, heard where a smaller one would cut: one that all goes into may be meant to be. Also where it cuts
+// what would travel together without it.
 static bool vary_bucket(struct mode_statement *mode) {
     mode->bucket_bytes = mode->bucket_bytes > 1 ? 1 : LIMIT_BUCKET_BYTES;
+    return true;
+}
+
+static bool leave_bucket(struct mode_statement *mode) {
+    mode->bucket_bytes = LIMIT_BUCKET_BYTES;
     return true;
 }
 
@@ -115,18 +121,20 @@ static const struct variation {
     bool (*vary)(struct mode_statement *);
     int64_t *(*amount)(struct mode_statement *); // with what to say instead:
     const char *say;
+    bool (*leave)(
+        struct mode_statement *); // to what holds without it, where that is another value still
 } variations[] = {
-    {"unit", vary_unit, unit_amount, "say `unit = layers(%" PRId64 ")`"},
-    {"prefetch", vary_prefetch, prefetch_amount, "say `prefetch = %" PRId64 "`"},
-    {"after_forward", vary_after_forward, NULL, NULL},
-    {"after_backward", vary_after_backward, NULL, NULL},
-    {"reduce", vary_reduce, NULL, NULL},
-    {"bucket", vary_bucket, NULL, NULL},
-    {"to", vary_to, NULL, NULL},
-    {"update", vary_update, NULL, NULL},
-    {"average", vary_average, NULL, NULL},
-    {"outer", vary_outer, NULL, NULL},
-    {"wire", vary_wire, NULL, NULL},
+    {"unit", vary_unit, unit_amount, "say `unit = layers(%" PRId64 ")`", NULL},
+    {"prefetch", vary_prefetch, prefetch_amount, "say `prefetch = %" PRId64 "`", NULL},
+    {"after_forward", vary_after_forward, NULL, NULL, NULL},
+    {"after_backward", vary_after_backward, NULL, NULL, NULL},
+    {"reduce", vary_reduce, NULL, NULL, NULL},
+    {"bucket", vary_bucket, NULL, NULL, leave_bucket},
+    {"to", vary_to, NULL, NULL, NULL},
+    {"update", vary_update, NULL, NULL, NULL},
+    {"average", vary_average, NULL, NULL, NULL},
+    {"outer", vary_outer, NULL, NULL, NULL},
+    {"wire", vary_wire, NULL, NULL, NULL},
 };
 
 static const struct variation *variation_of(const char *option) {
@@ -188,8 +196,9 @@ static bool is_placed_alike(struct saying *s) {
 }
 
 // One text may say it for several selectors; then all of them are tried together: with an amount,
-// or where that is NULL with what else is near.
-static bool try_option(struct saying *s, const struct said_option *option, const int64_t *amount) {
+// or where that is NULL as `vary` has it.
+static bool try_option(struct saying *s, const struct said_option *option, const int64_t *amount,
+                       bool (*vary)(struct mode_statement *)) {
     const struct variation *variation = variation_of(option->name);
     bool varies = true;
     begin_trial(s);
@@ -201,7 +210,7 @@ static bool try_option(struct saying *s, const struct said_option *option, const
             else if (amount)
                 *variation->amount(mode) = *amount;
             else
-                varies = variation->vary(mode);
+                varies = vary(mode);
     }
     bool alike = varies && comes_out_alike(s);
     arena_free(&s->scratch);
@@ -218,7 +227,7 @@ static int64_t most_heard(struct saying *s, const struct mode_statement *mode,
     int64_t low = DEFAULT_AMOUNT, high = amount && *amount > low ? *amount - 1 : low;
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        if (try_option(s, option, &middle))
+        if (try_option(s, option, &middle, NULL))
             high = middle;
         else
             low = middle + 1;
@@ -305,12 +314,16 @@ static bool is_rehearsed(const struct saying *s, const struct mode_statement *mo
     return false;
 }
 
+static bool is_in_vain(struct saying *s, const struct said_option *option) {
+    const struct variation *variation = variation_of(option->name);
+    return try_option(s, option, NULL, variation->vary) &&
+           (!variation->leave || try_option(s, option, NULL, variation->leave));
+}
+
 static void check_options(struct saying *s, const struct mode_statement *mode) {
-    for (uint32_t i = 0; i < mode->n_options; i++) {
-        const struct said_option *option = &mode->options[i];
-        if (!was_told(s, option->span) && try_option(s, option, NULL))
-            report_option(s, mode, option);
-    }
+    for (uint32_t i = 0; i < mode->n_options; i++)
+        if (!was_told(s, mode->options[i].span) && is_in_vain(s, &mode->options[i]))
+            report_option(s, mode, &mode->options[i]);
 }
 
 static bool try_without(struct saying *s, const struct mode_statement *mode) {
