@@ -202,6 +202,26 @@ static struct bytes_shared shared_of(const struct abstract_machine *m, const str
     return bytes;
 }
 
+static bool is_empty(const struct contents *contents, const struct cell *cell, buffer_id id) {
+    for (uint32_t i = 0; i < cell->table->n_buffers; i++)
+        if (cell->table->buffers[i] == id)
+            return contents->empty[i];
+    return false;
+}
+
+// Whose bytes they are matters to who still holds something there: that of a whole buffer nothing is left, as of
+// a unit's frame behind its call, is the same as that nobody has written them.
+static void add_stretch(struct contents *contents, const struct cell *cell,
+                        struct stretch stretch) {
+    if (cell->table->whole && is_empty(contents, cell, stretch.owner))
+        stretch.owner = NO_ID;
+    if (contents->n_stretches &&
+        contents->stretches[contents->n_stretches - 1].owner == stretch.owner)
+        return;
+    ARENA_PUSH(contents->arena, contents->stretches, contents->n_stretches, contents->cap_stretches,
+               stretch);
+}
+
 // What is said of all of the row's own items is said of row 0; of what is whole, borders may be of whatever
 // buffer. Valid until the next call.
 static struct stretches stretches_of(struct contents *contents, struct abstract_machine *m,
@@ -218,10 +238,9 @@ static struct stretches stretches_of(struct contents *contents, struct abstract_
         }
         if (stretch.buffer == bytes.from.buffer)
             stretch.item -= cell_begin(m, cell, stretch.buffer);
-        ARENA_PUSH(contents->arena, contents->stretches, contents->n_stretches,
-                   contents->cap_stretches, stretch);
+        add_stretch(contents, cell, stretch);
     }
-    return (struct stretches){contents->stretches, n};
+    return (struct stretches){contents->stretches, contents->n_stretches};
 }
 
 static void read_stretches(struct key_reader *r, const struct cell *cell, uint32_t i,
@@ -298,8 +317,11 @@ struct token contents_of_cell(struct contents *contents, struct abstract_machine
     const struct table *table = cell->table;
     uint32_t shape[] = {table->n_buffers, table->n_shared};
     push(contents, shape, sizeof shape);
+    contents->n_empty = 0;
     for (uint32_t i = 0; i < table->n_buffers; i++) {
         struct series runs = runs_of(contents, m, cell, i);
+        bool empty = runs.n == 1 && runs.runs[0].state == ITEM_EMPTY;
+        ARENA_PUSH(contents->arena, contents->empty, contents->n_empty, contents->cap_empty, empty);
         push(contents, &runs.n, sizeof runs.n);
         for (uint32_t k = 0; k < runs.n; k++)
             read_run(&r, &runs.runs[k]);

@@ -66,6 +66,8 @@ struct contents {
     struct series runs;        // of the buffer of the cell that is looked at,
     struct stretch *stretches; // and of the bytes
     uint32_t n_stretches, cap_stretches;
+    bool *empty; // of each buffer of the cell: no item of it there holds anything
+    uint32_t n_empty, cap_empty;
 };
 
 struct contents *contents_new(struct arena *);

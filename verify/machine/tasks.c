@@ -299,10 +299,20 @@ static bool is_before(const struct abstract_machine *m, struct place a, struct p
                           bytes_begin(m, b.buffer, b.item));
 }
 
-// All that share bytes with the buffer, directly or by way of others.
+static bool shares_bytes(const struct finder *f, buffer_id id) {
+    const struct abstract_machine *m = f->machine;
+    for (buffer_id other = 0; m->region_of[id] != NO_ID && other < m->program->n_buffers; other++)
+        if (other != id && f->named[other] && f->whole[other] && buffers_meet(m, id, other))
+            return true;
+    return false;
+}
+
+// All that share bytes with the buffer, directly or by way of others: a table of its own, since other tasks than name
+// the buffer may name those.
 static void add_whole(struct finder *f, buffer_id id) {
     const struct abstract_machine *m = f->machine;
     push_uses(f, id);
+    push(f, shares_bytes(f, id) ? id : NO_ID);
     struct table_made *table = table_of(f, true);
     struct bytes_shared bytes = {{id, 0}, {id, 0}};
     uint32_t first = table->n;
