@@ -6,15 +6,32 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <string.h>
+
 #include "passes/schedule/first_fit.h"
 #include "tests/random.h"
 
 enum { N_ITEMS = 300, BASE = 128 };
 
+// From the first value on to the last, beside what has only one.
+static struct lifetime as_met_by(const struct lifetime *lives, const struct lifetime *other,
+                                 struct interval *hull) {
+    if (lives->n < 2 || other->n > 1)
+        return *lives;
+    *hull = (struct interval){lives->list[0].first, lives->list[lives->n - 1].last};
+    return (struct lifetime){hull, 1};
+}
+
 static bool alive_together(const struct placed_item *a, const struct placed_item *b) {
     bool together = false;
-    for (int s = 0; s < N_STEPS; s++)
-        together |= a->lives[s].first <= b->lives[s].last && b->lives[s].first <= a->lives[s].last;
+    for (int s = 0; s < N_STEPS; s++) {
+        struct interval hulls[2];
+        struct lifetime x = as_met_by(&a->lives[s], &b->lives[s], &hulls[0]);
+        struct lifetime y = as_met_by(&b->lives[s], &a->lives[s], &hulls[1]);
+        for (uint32_t i = 0; i < x.n; i++)
+            for (uint32_t k = 0; k < y.n; k++)
+                together |= x.list[i].first <= y.list[k].last && y.list[k].first <= x.list[i].last;
+    }
     return together;
 }
 
@@ -53,11 +70,21 @@ static void check_places(struct placed_item *items) {
     arena_free(&arena);
 }
 
+// What is listed here lives as long as the test.
+static struct lifetime listed(const struct interval *list, uint32_t n) {
+    static struct interval all[64 * N_ITEMS];
+    static uint32_t n_all;
+    if (n_all + n > sizeof all / sizeof *all)
+        n_all = 0;
+    memcpy(&all[n_all], list, n * sizeof *list);
+    n_all += n;
+    return (struct lifetime){&all[n_all - n], n};
+}
+
 static struct placed_item alive_in_training(uint32_t id, int64_t bytes, int64_t first,
                                             int64_t last) {
     struct placed_item item = {.bytes = bytes, .id = id};
-    for (int s = 0; s < N_STEPS; s++)
-        item.lives[s] = s == STEP_TRAIN ? (struct interval){first, last} : (struct interval){1, 0};
+    item.lives[STEP_TRAIN] = listed(&(struct interval){first, last}, 1);
     return item;
 }
 
@@ -97,8 +124,14 @@ static void test_any_lives_have_the_lowest_places(void **state) {
             items[i] = (struct placed_item){.bytes = 1 + random_below(&random, seed % 2 ? 2000 : 4),
                                             .id = i};
             for (int s = 0; s < N_STEPS; s++) {
-                int64_t first = random_below(&random, 100);
-                items[i].lives[s] = (struct interval){first, first + random_below(&random, 30) - 2};
+                struct interval lives[4];
+                uint32_t n = (uint32_t)random_below(&random, 5);
+                int64_t first = random_below(&random, 60);
+                for (uint32_t k = 0; k < n; k++, first = lives[k - 1].last + 1) {
+                    lives[k].first = first + random_below(&random, 20);
+                    lives[k].last = lives[k].first + random_below(&random, 20);
+                }
+                items[i].lives[s] = listed(lives, n);
             }
         }
         check_places(items);

@@ -23,6 +23,7 @@ static const char head[] =
     "  buffer x : activations f64[hidden=4] layers 5\n"
     "  buffer slot : transient f64[hidden=4] slots 3\n"
     "  buffer one : transient f64[hidden=4]\n"
+    "  buffer two : transient f64[hidden=4]\n"
     "  train {\n";
 static const char units[] = "  }\n"
                             "}\n" UNIT_COPY;
@@ -83,6 +84,47 @@ static void nor_does_what_crosses_groups(void **state) {
                             "one", "slot"));
 }
 
+#define USE_ONE                                                                                    \
+    "      call copy(a = in) -> (b = one)\n"                                                       \
+    "      call copy(a = one) -> (b = out)\n"
+#define USE_TWO                                                                                    \
+    "      call copy(a = in) -> (b = two)\n"                                                       \
+    "      call copy(a = two) -> (b = out)\n"
+
+// Though each is used before and behind the other, in loops and outside.
+static void what_takes_turns_shares(void **state) {
+    assert_true(share_bytes(USE_ONE USE_TWO USE_ONE USE_TWO, "one", "two"));
+    assert_true(share_bytes(USE_ONE USE_TWO "    for l = 0 .. 4 {\n" USE_TWO USE_ONE USE_TWO
+                                            "    }\n" USE_ONE,
+                            "one", "two"));
+}
+
+// None of its iterations can say that it is not the last one.
+static void what_a_loop_leaves_lives_in_all_of_it(void **state) {
+    assert_false(share_bytes(USE_TWO "    for l = 0 .. 4 {\n" USE_TWO USE_ONE "    }\n"
+                                     "      call copy(a = one) -> (b = out)\n" USE_TWO,
+                             "one", "two"));
+}
+
+static void what_is_still_needed_does_not(void **state) {
+    assert_false(
+        share_bytes(USE_ONE USE_TWO "      call copy(a = one) -> (b = out)\n", "one", "two"));
+    // In the next iteration, or behind the loop.
+    assert_false(share_bytes("      call copy(a = in) -> (b = one)\n"
+                             "    for l = 0 .. 4 {\n"
+                             "      call copy(a = one) -> (b = out)\n"
+                             "      call copy(a = in) -> (b = one)\n" USE_TWO "    }\n",
+                             "one", "two"));
+    assert_false(share_bytes("    for l = 0 .. 4 {\n" USE_ONE USE_TWO "    }\n"
+                             "      call copy(a = one) -> (b = out)\n",
+                             "one", "two"));
+    // What was there before a loop that may write it too late.
+    assert_false(share_bytes("      call copy(a = in) -> (b = one)\n"
+                             "    for l = 0 .. 4 {\n" USE_TWO "    }\n"
+                             "      call copy(a = one) -> (b = out)\n",
+                             "one", "two"));
+}
+
 // An item that is alive during one statement only was made for nothing, and dies in some iterations
 // of a loop perhaps, behind which no free can stand.
 static void what_is_made_is_used(void **state) {
@@ -109,6 +151,9 @@ int main(void) {
         cmocka_unit_test(what_is_used_in_one_iteration_shares),
         cmocka_unit_test(what_crosses_iterations_does_not),
         cmocka_unit_test(nor_does_what_crosses_groups),
+        cmocka_unit_test(what_takes_turns_shares),
+        cmocka_unit_test(what_a_loop_leaves_lives_in_all_of_it),
+        cmocka_unit_test(what_is_still_needed_does_not),
         cmocka_unit_test(what_is_made_is_used),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

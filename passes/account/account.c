@@ -22,8 +22,11 @@ struct moment {
     enum step_kind step;
 };
 
-static bool alive_at(const struct interval *lives, int64_t position) {
-    return lives->first <= position && position <= lives->last;
+static bool alive_at(const struct lifetime *lives, int64_t position) {
+    for (uint32_t i = 0; i < lives->n; i++)
+        if (lives->list[i].first <= position && position <= lives->list[i].last)
+            return true;
+    return false;
 }
 
 // Buffers in the order in which they lie in the arena.
@@ -60,7 +63,7 @@ static struct plan plan_of(const struct program *program, enum tier tier, struct
 
 // How many bytes of the arena hold something there of the states up to `last`. A byte that buffers
 // share, as a person's plan may let those do whose items take turns, counts once.
-static int64_t bytes_held(const struct plan *plan, const struct interval *lives, int64_t position,
+static int64_t bytes_held(const struct plan *plan, const struct lifetime *lives, int64_t position,
                           enum state last) {
     int64_t held = 0, end = 0;
     for (uint32_t i = 0; i < plan->n_buffers; i++) {
@@ -96,7 +99,7 @@ static const struct statement *statement_at(const struct block *block, int64_t p
 
 // Bytes by state at the moment. What two states share is of the first of them, and all that is of none
 // is transient.
-static struct account_arena states_at(const struct plan *plan, const struct interval *lives,
+static struct account_arena states_at(const struct plan *plan, const struct lifetime *lives,
                                       int64_t position) {
     struct account_arena arena = {.peak = plan->program->arena_bytes[plan->tier]};
     int64_t counted = 0;
@@ -136,18 +139,21 @@ struct events {
 };
 
 // The events at the first n positions of a step.
-static struct events find_events(const struct plan *plan, const struct interval *lives, int64_t n,
+static struct events find_events(const struct plan *plan, const struct lifetime *lives, int64_t n,
                                  struct arena *arena) {
-    struct events events = {.list = ARENA_ARRAY(arena, struct event, 2 * plan->n_buffers + 1)};
+    struct events events = {0};
+    uint32_t cap = 0;
     for (uint32_t i = 0; i < plan->n_buffers; i++) {
         ptrdiff_t id = plan->buffers[i] - plan->program->buffers;
-        int64_t first = lives[id].first < 0 ? 0 : lives[id].first, last = lives[id].last;
         int64_t begin = plan->buffers[i]->offset_bytes, end = begin + plan->bytes[id];
-        if (first > last || first >= n)
-            continue;
-        events.list[events.n++] = (struct event){first, {begin, end}, 1};
-        events.list[events.n++] = (struct event){last + 1, {begin, end}, -1};
-        events.highest = end > events.highest ? end : events.highest;
+        for (uint32_t k = 0; k < lives[id].n && lives[id].list[k].first < n; k++) {
+            const struct interval *one = &lives[id].list[k];
+            struct event born = {one->first < 0 ? 0 : one->first, {begin, end}, 1};
+            struct event dead = {one->last + 1, {begin, end}, -1};
+            ARENA_PUSH(arena, events.list, events.n, cap, born);
+            ARENA_PUSH(arena, events.list, events.n, cap, dead);
+            events.highest = end > events.highest ? end : events.highest;
+        }
     }
     if (events.n)
         qsort(events.list, events.n, sizeof *events.list, by_position);
@@ -181,7 +187,7 @@ static struct moment best_moment(const struct events *events, enum step_kind ste
 
 // All steps are looked through: an evaluation may need more than a step of training.
 static struct moment fullest_moment(const struct plan *plan,
-                                    struct interval *const lives[N_STEPS]) {
+                                    struct lifetime *const lives[N_STEPS]) {
     struct moment best = {.position = -1};
     for (int s = 0; s < N_STEPS; s++) {
         struct arena scratch = {0};
@@ -196,7 +202,7 @@ static struct moment fullest_moment(const struct plan *plan,
 static void account_memory(const struct program *program, struct arena *arena,
                            struct account *account) {
     struct moment best = {.position = -1};
-    struct interval *lives[N_STEPS] = {NULL};
+    struct lifetime *lives[N_STEPS] = {NULL};
     for (int s = 0; s < N_STEPS; s++) {
         lives[s] = step_lifetimes(program, s, arena);
         if (program->steps[s].present)

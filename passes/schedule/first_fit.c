@@ -17,8 +17,9 @@ struct shelf {
     const struct placed_item *items[SHELF_ITEMS]; // as `lies_above` says
     uint32_t n;
     struct interval hulls[N_STEPS]; // who does not meet it in any step is alive with none of them,
-    struct interval cores[N_STEPS]; // who meets it in one is alive with all
-    int64_t end, widest;            // of all items; the widest gap between them
+    struct interval
+        cores[N_STEPS];  // who meets it in one is alive with all; first > last: none does
+    int64_t end, widest; // of all items; the widest gap between them
 };
 
 struct shelves {
@@ -27,15 +28,34 @@ struct shelves {
     uint32_t n, cap;
 };
 
-static bool meet(const struct interval *a, const struct interval *b) {
-    return a->first <= b->last && b->first <= a->last;
-}
-
-static bool meet_in_a_step(const struct interval a[N_STEPS], const struct interval b[N_STEPS]) {
+static bool meet_in_a_step(const struct lifetime a[N_STEPS], const struct lifetime b[N_STEPS]) {
     for (int s = 0; s < N_STEPS; s++)
-        if (meet(&a[s], &b[s]))
+        if (lifetimes_meet(&a[s], &b[s]))
             return true;
     return false;
+}
+
+// As items of which each has one value.
+static bool meets_hull(const struct interval hulls[N_STEPS], const struct lifetime lives[N_STEPS]) {
+    for (int s = 0; s < N_STEPS; s++)
+        if (hulls[s].first <= hulls[s].last &&
+            lifetimes_meet(&(struct lifetime){&hulls[s], 1}, &lives[s]))
+            return true;
+    return false;
+}
+
+// Some value of the item in the core itself.
+static bool meets_core(const struct interval cores[N_STEPS], const struct lifetime lives[N_STEPS]) {
+    for (int s = 0; s < N_STEPS; s++)
+        for (uint32_t i = 0; i < lives[s].n; i++)
+            if (cores[s].first <= lives[s].list[i].last &&
+                lives[s].list[i].first <= cores[s].last && cores[s].first <= cores[s].last)
+                return true;
+    return false;
+}
+
+static int64_t first_of(const struct lifetime *lives) {
+    return lives->n ? lives->list[0].first : INT64_MAX;
 }
 
 static int64_t end_of(const struct placed_item *item) {
@@ -47,16 +67,27 @@ static int64_t end_of(const struct placed_item *item) {
 static bool lies_above(const struct placed_item *a, const struct placed_item *b) {
     if (a->offset != b->offset)
         return a->offset > b->offset;
-    return a->lives[STEP_TRAIN].first > b->lives[STEP_TRAIN].first;
+    return first_of(&a->lives[STEP_TRAIN]) > first_of(&b->lives[STEP_TRAIN]);
 }
 
 // ---- a shelf ----------------------------------------------------------------------------------
 
-static void add_life(struct interval *hull, struct interval *core, const struct interval *life) {
-    hull->first = life->first < hull->first ? life->first : hull->first;
-    hull->last = life->last > hull->last ? life->last : hull->last;
-    core->first = life->first > core->first ? life->first : core->first;
-    core->last = life->last < core->last ? life->last : core->last;
+static int64_t length_of(const struct interval *interval) {
+    return interval->last - interval->first + 1;
+}
+
+// Who meets an interval of an item is alive with it: the longest is what most do.
+static void add_life(struct interval *hull, struct interval *core, const struct lifetime *lives) {
+    static const struct interval none = {1, 0};
+    const struct interval *longest = lives->n ? &lives->list[0] : &none;
+    for (uint32_t i = 0; i < lives->n; i++) {
+        const struct interval *one = &lives->list[i];
+        hull->first = one->first < hull->first ? one->first : hull->first;
+        hull->last = one->last > hull->last ? one->last : hull->last;
+        longest = length_of(one) > length_of(longest) ? one : longest;
+    }
+    core->first = longest->first > core->first ? longest->first : core->first;
+    core->last = longest->last < core->last ? longest->last : core->last;
 }
 
 static void add_lives(struct shelf *shelf, const struct placed_item *item) {
@@ -109,9 +140,9 @@ static void add_item(struct shelf *shelf, const struct placed_item *item) {
 static int64_t pass(const struct shelf *shelf, const struct placed_item *item, int64_t offset,
                     bool *found) {
     int64_t bytes = aligned_bytes(item->bytes);
-    if (!meet_in_a_step(shelf->hulls, item->lives))
+    if (!meets_hull(shelf->hulls, item->lives))
         return offset;
-    if (meet_in_a_step(shelf->cores, item->lives) && shelf->widest < bytes &&
+    if (meets_core(shelf->cores, item->lives) && shelf->widest < bytes &&
         shelf->items[0]->offset < size_plus(offset, bytes))
         return shelf->end > offset ? shelf->end : offset;
     for (uint32_t i = 0; i < shelf->n; i++) {
@@ -173,7 +204,11 @@ static int64_t lowest_offset(const struct shelves *shelves, const struct placed_
 }
 
 static int64_t length_in_training(const struct placed_item *item) {
-    return item->lives[STEP_TRAIN].last - item->lives[STEP_TRAIN].first;
+    const struct lifetime *lives = &item->lives[STEP_TRAIN];
+    int64_t length = 0;
+    for (uint32_t i = 0; i < lives->n; i++)
+        length += length_of(&lives->list[i]);
+    return length;
 }
 
 // Larger items come first; among those of one size what lives longer, since it has fewer places

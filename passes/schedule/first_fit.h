@@ -8,7 +8,7 @@
 
 struct placed_item {
     int64_t bytes, offset; // the offset is what is found
-    struct interval lives[N_STEPS];
+    struct lifetime lives[N_STEPS];
     uint32_t id;
 };
 

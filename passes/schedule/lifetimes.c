@@ -9,6 +9,14 @@ struct use {
     uint32_t n_statements;  // directly in the block
     uint32_t indexed_by;    // bits: variables of loops
     bool written_first;     // a value is made here, not needed from before
+    // Of a buffer that is a single item: from where each value is written to its last use.
+    struct interval *values;
+    uint32_t n_values, cap_values;
+    bool begins_anew; // with a statement that writes all of it
+    // How many there were in front of the loop that used it last, and that loop; none: a statement did.
+    uint32_t n_before;
+    struct interval loop;
+    bool behind_loop;
 };
 
 struct uses {           // of an open block
@@ -22,6 +30,7 @@ struct lifetimes {
     enum step_kind step;
     struct arena *arena;
     const struct started **started;         // by handle
+    const bool *single;                     // by buffer: each value is all of it
     struct uses uses[LIMIT_LOOP_DEPTH + 1]; // by depth
 };
 
@@ -46,6 +55,26 @@ static struct use *use_of(struct uses *uses, buffer_id buffer) {
     return &uses->of[buffer];
 }
 
+// What a loop leaves behind and is used now was written in each of its iterations, of which none can say that it is
+// not the last: it lives from the first on, as uses.h has it.
+static void join_values(struct use *use) {
+    use->values[use->n_before].first = use->loop.first;
+    use->n_values = use->n_before + 1;
+    use->values[use->n_before].last = use->loop.last;
+}
+
+// `anew`: what was there before is of no more use to anybody.
+static void add_value(struct lifetimes *l, struct use *use, struct interval lives, bool anew) {
+    if (use->behind_loop && !anew)
+        join_values(use);
+    use->behind_loop = false;
+    struct interval *last = use->n_values ? &use->values[use->n_values - 1] : NULL;
+    if (!last || (anew && last->last < lives.first))
+        ARENA_PUSH(l->arena, use->values, use->n_values, use->cap_values, lives);
+    else if (lives.last > last->last)
+        last->last = lives.last;
+}
+
 static void use_buffer(struct use *use, int64_t position, const struct reference *at, bool write) {
     if (use->n_statements == 0) {
         use->hull.first = position;
@@ -58,31 +87,38 @@ static void use_buffer(struct use *use, int64_t position, const struct reference
     use->indexed_by |= reference_variables(at);
 }
 
+// `over`: what is written was begun before, by a start that is waited for.
 static void touch(struct lifetimes *l, struct uses *uses, int64_t position,
-                  struct reference reference, bool write) {
+                  struct reference reference, bool write, bool over) {
     buffer_id whole = buffer_whole(l->program, reference.buffer);
-    use_buffer(use_of(uses, whole), position, &reference, write);
+    struct use *use = use_of(uses, whole);
+    if (l->single[whole]) {
+        bool anew = write && !over && reference.buffer == whole;
+        use->begins_anew = use->n_values ? use->begins_anew : anew;
+        add_value(l, use, (struct interval){position, position}, anew);
+    }
+    use_buffer(use, position, &reference, write);
 }
 
 static void touch_places(struct lifetimes *l, struct uses *uses, int64_t position,
-                         const struct statement *statement) {
+                         const struct statement *statement, bool over) {
     struct access access;
     for (uint32_t i = 0; (access = statement_access(l->program, statement, i)).at; i++)
-        touch(l, uses, position, *access.at, access.written);
+        touch(l, uses, position, *access.at, access.written, over);
 }
 
 // A wait ends what the starts of its handle began: source and target are busy until then. A call
 // stands for its unit's frame too.
 static void touch_statement(struct lifetimes *l, struct uses *uses, int64_t position,
                             const struct statement *statement) {
-    touch_places(l, uses, position, statement);
+    touch_places(l, uses, position, statement, false);
     if (statement->kind == STATEMENT_WAIT) {
         for (const struct started *s = l->started[statement->wait.handle]; s; s = s->next)
-            touch_places(l, uses, position, s->start);
+            touch_places(l, uses, position, s->start, true);
     } else if (statement->kind == STATEMENT_CALL) {
         buffer_id frame = program_frame(l->program, statement->call.unit);
         if (frame != NO_ID)
-            touch(l, uses, position, reference_to(frame), true);
+            touch(l, uses, position, reference_to(frame), true, false);
     }
 }
 
@@ -108,6 +144,23 @@ static void use_loop(struct use *use, const struct use *body, struct interval lo
     use->hull.last = loop.last;
     use->inside = crosses ? loop : lives_in_block(body);
     use->indexed_by |= body->indexed_by;
+}
+
+// A value that the loop leaves behind is that of its last iteration.
+static void add_values_of_loop(struct lifetimes *l, struct use *use, const struct use *body,
+                               struct interval loop, bool crosses) {
+    bool anew = body->begins_anew && !crosses;
+    uint32_t n_before = use->n_values;
+    use->begins_anew = n_before ? use->begins_anew : anew;
+    for (uint32_t i = 0; i < body->n_values && anew; i++)
+        add_value(l, use, body->values[i], true);
+    if (!anew) {
+        add_value(l, use, crosses ? loop : lives_in_block(body), false);
+        return;
+    }
+    use->behind_loop = true;
+    use->loop = loop;
+    use->n_before = n_before;
 }
 
 // Begins the uses of a block at this depth; the arrays serve all blocks there, one after the other.
@@ -140,7 +193,10 @@ static int64_t follow_block(struct lifetimes *l, const struct block *block, int6
             buffer_id b = inner->buffers[k];
             const struct use *body = &inner->of[b];
             struct use *use = use_of(uses, b);
-            use_loop(use, body, all, crosses_iterations(l, b, body, depth));
+            bool crosses = crosses_iterations(l, b, body, depth);
+            if (l->single[b])
+                add_values_of_loop(l, use, body, all, crosses);
+            use_loop(use, body, all, crosses);
             // What a loop that goes with the one around it names is another item in each of its
             // iterations too.
             if (statement->loop.stride && body->indexed_by >> depth & 1)
@@ -152,26 +208,70 @@ static int64_t follow_block(struct lifetimes *l, const struct block *block, int6
 
 // ---- the step -----------------------------------------------------------------------------------
 
-struct interval *step_lifetimes(const struct program *program, enum step_kind step,
+// What is left to the host is there from its first use on.
+static const bool *find_single(const struct program *program, enum step_kind step,
+                               struct arena *arena) {
+    bool *single = ARENA_ARRAY(arena, bool, program->n_buffers + 1);
+    for (buffer_id b = 0; b < program->n_buffers; b++)
+        single[b] = buffer_items(&program->buffers[b]) == 1 && !is_left_to_host(program, b, step) &&
+                    !buffer_outlives_step(&program->buffers[b]);
+    return single;
+}
+
+static struct lifetime of_intervals(struct arena *arena, const struct interval *list, uint32_t n) {
+    return (struct lifetime){arena_copy(arena, list, n * sizeof *list), n};
+}
+
+static struct lifetime lifetime_of(const struct lifetimes *l, buffer_id b, int64_t end,
+                                   struct arena *arena) {
+    const struct use *use = &l->uses[0].of[b];
+    // The host writes these before the step and reads them after it.
+    if (buffer_outlives_step(&l->program->buffers[b]))
+        return of_intervals(arena, &(struct interval){-1, end}, 1);
+    if (use->n_statements == 0)
+        return (struct lifetime){0};
+    if (l->single[b])
+        return of_intervals(arena, use->values, use->n_values);
+    struct interval all = lives_in_block(use);
+    if (is_left_to_host(l->program, b, l->step))
+        all.last = end;
+    return of_intervals(arena, &all, 1);
+}
+
+struct lifetime *step_lifetimes(const struct program *program, enum step_kind step,
                                 struct arena *arena) {
     const struct block *body = &program->steps[step].body;
     struct arena scratch = {0};
     struct lifetimes l = {.program = program,
                           .step = step,
                           .arena = &scratch,
-                          .started = starts_by_handle(&program->steps[step], &scratch)};
+                          .started = starts_by_handle(&program->steps[step], &scratch),
+                          .single = find_single(program, step, &scratch)};
     int64_t end = follow_block(&l, body, 0, 0);
-    struct interval *lives = ARENA_ARRAY(arena, struct interval, program->n_buffers + 1);
-    for (buffer_id b = 0; b < program->n_buffers; b++) {
-        const struct buffer *buffer = &program->buffers[b];
-        const struct use *use = &l.uses[0].of[b];
-        lives[b] = use->n_statements ? lives_in_block(use) : (struct interval){1, 0};
-        if (use->n_statements && is_left_to_host(program, b, step))
-            lives[b].last = end;
-        // The host writes these before the step and reads them after it.
-        if (buffer_outlives_step(buffer))
-            lives[b] = (struct interval){-1, end};
-    }
+    struct lifetime *lives = ARENA_ARRAY(arena, struct lifetime, program->n_buffers + 1);
+    for (buffer_id b = 0; b < program->n_buffers; b++)
+        lives[b] = lifetime_of(&l, b, end, arena);
     arena_free(&scratch);
     return lives;
+}
+
+static struct interval hull_of(const struct lifetime *lives) {
+    return (struct interval){lives->list[0].first, lives->list[lives->n - 1].last};
+}
+
+bool lifetimes_meet(const struct lifetime *a, const struct lifetime *b) {
+    if (a->n == 0 || b->n == 0)
+        return false;
+    struct interval all_of_a = hull_of(a), all_of_b = hull_of(b);
+    if (a->n == 1 || b->n == 1)
+        return all_of_a.first <= all_of_b.last && all_of_b.first <= all_of_a.last;
+    for (uint32_t i = 0, k = 0; i < a->n && k < b->n;) {
+        if (a->list[i].last < b->list[k].first)
+            i++;
+        else if (b->list[k].last < a->list[i].first)
+            k++;
+        else
+            return true;
+    }
+    return false;
 }

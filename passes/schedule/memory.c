@@ -170,9 +170,8 @@ static void plan_frame(struct unit *unit, struct arena *scratch) {
         value->storage = STORAGE_FRAME;
         struct placed_item *item = &items[n++];
         *item = (struct placed_item){.bytes = type_bytes(&value->type), .id = i};
-        for (int s = 0; s < N_STEPS; s++) // the unit stands for a step
-            item->lives[s] =
-                s ? (struct interval){1, 0} : (struct interval){plan.first[i], plan.last[i]};
+        struct interval lives = {plan.first[i], plan.last[i]}; // the unit stands for a step
+        item->lives[0] = (struct lifetime){arena_copy(scratch, &lives, sizeof lives), 1};
     }
     unit->frame_bytes = aligned_bytes(first_fit(scratch, items, n, 0));
     for (uint32_t i = 0; i < n; i++)
@@ -242,9 +241,9 @@ struct arena_plan {
     int64_t bytes;
 };
 
-static bool lives_in_any(const struct interval *const lives[N_STEPS], buffer_id id) {
+static bool lives_in_any(const struct lifetime *const lives[N_STEPS], buffer_id id) {
     for (int s = 0; s < N_STEPS; s++)
-        if (lives[s] && lives[s][id].first <= lives[s][id].last)
+        if (lives[s] && lives[s][id].n)
             return true;
     return false;
 }
@@ -252,7 +251,7 @@ static bool lives_in_any(const struct interval *const lives[N_STEPS], buffer_id 
 // A place is found by the lives of every step; NULL: nothing lives in it. `apart`: where those lie
 // that share no bytes; others are left out.
 static struct arena_plan plan_arena(const struct program *program, enum tier tier,
-                                    const struct interval *const lives[N_STEPS], int64_t *apart,
+                                    const struct lifetime *const lives[N_STEPS], int64_t *apart,
                                     struct arena *scratch) {
     struct arena_plan plan = {.items =
                                   ARENA_ARRAY(scratch, struct placed_item, program->n_buffers + 1)};
@@ -271,7 +270,8 @@ static struct arena_plan plan_arena(const struct program *program, enum tier tie
         struct placed_item *item = &plan.items[plan.n++];
         *item = (struct placed_item){.bytes = bytes, .id = i};
         for (int s = 0; s < N_STEPS; s++)
-            item->lives[s] = lives[s] ? lives[s][i] : (struct interval){1, 0};
+            if (lives[s])
+                item->lives[s] = lives[s][i];
     }
     plan.bytes = first_fit(scratch, plan.items, plan.n, base);
     if (plan.bytes == base)
@@ -283,7 +283,7 @@ static void plan_program(struct program *program) {
     struct arena scratch = {0};
     add_frame_buffers(program, &scratch);
     int64_t *apart = ARENA_ARRAY(&scratch, int64_t, program->n_buffers + 1);
-    const struct interval *lives[N_STEPS];
+    const struct lifetime *lives[N_STEPS];
     for (uint32_t i = 0; i < program->n_buffers; i++)
         apart[i] = -1;
     for (int s = 0; s < N_STEPS; s++)
@@ -312,8 +312,8 @@ bool plan_memory(struct job *job, const struct pass_context *context) {
 }
 
 int64_t memory_of_step(const struct program *program, enum step_kind step,
-                       const struct interval *lives) {
-    const struct interval *of_steps[N_STEPS] = {NULL};
+                       const struct lifetime *lives) {
+    const struct lifetime *of_steps[N_STEPS] = {NULL};
     struct arena scratch = {0};
     int64_t *apart = ARENA_ARRAY(&scratch, int64_t, program->n_buffers + 1);
     of_steps[step] = lives;

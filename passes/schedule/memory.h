@@ -5,6 +5,6 @@
 #include "passes/schedule/lifetimes.h"
 
 // What a planned program would take if it had this step alone, of which the lives are given.
-int64_t memory_of_step(const struct program *, enum step_kind, const struct interval *lives);
+int64_t memory_of_step(const struct program *, enum step_kind, const struct lifetime *lives);
 
 #endif
