@@ -9,7 +9,7 @@ struct use {
     uint32_t n_statements;  // directly in the block
     uint32_t indexed_by;    // bits: variables of loops
     bool written_first;     // a value is made here, not needed from before
-    // Of a buffer that is a single item: from where each value is written to its last use.
+    // Each value of a buffer that is a single item: from where it is written to its last use.
     struct interval *values;
     uint32_t n_values, cap_values;
     bool begins_anew; // with a statement that writes all of it
