@@ -24,17 +24,23 @@ int pass_find(const char *name) {
     return -1;
 }
 
-// A program that a pass broke is our bug: it ends here, where the pass is known, and not three
-// passes later.
-static void check_after(const struct job *job, const struct pass_row *pass) {
-#ifndef NDEBUG
+void passes_check(const struct job *job, const char *when) {
     struct arena scratch = {0};
     const char *wrong = job_check(job, &scratch, NULL);
     if (!wrong && !job_needs_plan(job))
         wrong = job_check_plan(job, &scratch, NULL);
     if (wrong)
-        fprintf(stderr, "after pass `%s`: %s\n", pass->name, wrong);
+        fprintf(stderr, "%s: %s\n", when, wrong);
     CHECK(!wrong);
+    arena_free(&scratch);
+}
+
+// A program that a pass broke is our bug: it ends here, where the pass is known, and not three
+// passes later.
+static void check_after(const struct job *job, const struct pass_row *pass) {
+#ifndef NDEBUG
+    struct arena scratch = {0};
+    passes_check(job, arena_format(&scratch, "after pass `%s`", pass->name));
     arena_free(&scratch);
 #endif
 }

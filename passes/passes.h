@@ -59,6 +59,10 @@ int pass_find(const char *name); // -1: no pass of that name
 // Runs passes `first` to `last`, both included, and checks the program after each in debug builds.
 bool passes_run(struct job *, const struct pass_context *, enum pass first, enum pass last);
 
+// Ends the process if the job is not what a pass may leave, in every build: verify() rests on it. `when`
+// begins the message.
+void passes_check(const struct job *, const char *when);
+
 #define PASS(NAME, name, function, input, needs, help)                                             \
     bool function(struct job *, const struct pass_context *);
 #include "passes/passes.def"

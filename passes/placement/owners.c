@@ -88,14 +88,15 @@ static bool check_alike(struct placing *p, const struct storage *storage) {
 }
 
 // Whether gradients would have to be summed over other axes of the batch than the owners' where their owner
-// has added up microbatches, alone or in front of the next.
+// has added up microbatches, alone or in front of the next, or has them from elsewhere.
 static bool sums_between_owners(const struct placing *p, const struct storage *storage) {
     struct axis_list rest =
         axis_list_without(&p->placement->tokens, &storage->shards[STATE_OPTIMIZER]);
     uint64_t copies = axis_list_mask(&rest) & ~storage->cut;
     bool cast = storage->types.gradients != storage->types.reduced;
-    bool each =
-        storage->scattered_each.n && (cast || axis_list_mask(&storage->reduced_each) & copies);
+    bool away = stored_tier(storage, STATE_GRADIENTS) != TIER_DEVICE;
+    bool each = storage->scattered_each.n &&
+                (cast || away || axis_list_mask(&storage->reduced_each) & copies);
     return copies && (storage->shards[STATE_GRADIENTS].n || each);
 }
 
