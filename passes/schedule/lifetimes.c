@@ -58,9 +58,10 @@ static struct use *use_of(struct uses *uses, buffer_id buffer) {
 // What a loop leaves behind and is used now was written in each of its iterations, of which none can say that it is
 // not the last: it lives from the first on, as uses.h has it.
 static void join_values(struct use *use) {
-    use->values[use->n_before].first = use->loop.first;
+    struct interval *joined = &use->values[use->n_before];
     use->n_values = use->n_before + 1;
-    use->values[use->n_before].last = use->loop.last;
+    joined->first = joined->first < use->loop.first ? joined->first : use->loop.first;
+    joined->last = use->loop.last;
 }
 
 // `anew`: what was there before is of no more use to anybody.
@@ -154,13 +155,11 @@ static void add_values_of_loop(struct lifetimes *l, struct use *use, const struc
     use->begins_anew = n_before ? use->begins_anew : anew;
     for (uint32_t i = 0; i < body->n_values && anew; i++)
         add_value(l, use, body->values[i], true);
-    if (!anew) {
+    if (!anew)
         add_value(l, use, crosses ? loop : lives_in_block(body), false);
-        return;
-    }
-    use->behind_loop = true;
+    use->behind_loop = !crosses;
     use->loop = loop;
-    use->n_before = n_before;
+    use->n_before = anew ? n_before : use->n_values - 1;
 }
 
 // Begins the uses of a block at this depth; the arrays serve all blocks there, one after the other.
