@@ -163,8 +163,8 @@ static bool run_account(struct compilation *c) {
 
 // Costs are told of accepted programs only, since the price of a wrong one means nothing.
 static bool run_judge(struct compilation *c) {
-    passes_check(c->reference->job,
-                 "the program of one device"); // the proof takes that for granted
+    // The proof takes for granted what these ask.
+    passes_check(c->reference->job, "the program of one device");
     passes_check(c->final->job, "the program to be proved");
     c->verdict = verify(c->reference, c->final->job, &c->arena, c->diagnostics);
     check_memory(c, TIER_DEVICE);

@@ -121,8 +121,8 @@ static const struct variation {
     bool (*vary)(struct mode_statement *);
     int64_t *(*amount)(struct mode_statement *); // with what to say instead:
     const char *say;
-    bool (*leave)(
-        struct mode_statement *); // to what holds without it, where that is another value still
+    // To what holds without the option, where that is another value still; NULL: it is not.
+    bool (*leave)(struct mode_statement *);
 } variations[] = {
     {"unit", vary_unit, unit_amount, "say `unit = layers(%" PRId64 ")`", NULL},
     {"prefetch", vary_prefetch, prefetch_amount, "say `prefetch = %" PRId64 "`", NULL},

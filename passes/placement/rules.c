@@ -320,10 +320,7 @@ static struct axis_list all_axes(const struct placing *p) {
 // These axes in the order in which a statement says them: in another one the help's would not agree
 // with it.
 static struct axis_list as_said(const struct mode_statement *mode, const struct axis_list *axes) {
-    struct axis_list said = {0};
-    for (unsigned i = 0; mode && i < mode->axes.n; i++)
-        if (axis_list_has(axes, mode->axes.axes[i]))
-            axis_list_add(&said, mode->axes.axes[i]);
+    struct axis_list said = mode ? axis_list_within(&mode->axes, axes) : *axes;
     return said.n == axes->n ? said : *axes;
 }
 

@@ -17,9 +17,8 @@ struct shelf {
     const struct placed_item *items[SHELF_ITEMS]; // as `lies_above` says
     uint32_t n;
     struct interval hulls[N_STEPS]; // who does not meet it in any step is alive with none of them,
-    struct interval
-        cores[N_STEPS];  // who meets it in one is alive with all; first > last: none does
-    int64_t end, widest; // of all items; the widest gap between them
+    struct interval cores[N_STEPS]; // who meets it in one is alive with all; some are empty
+    int64_t end, widest;            // of all items; the widest gap between them
 };
 
 struct shelves {
