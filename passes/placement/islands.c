@@ -197,7 +197,11 @@ static bool check_storage(struct placing *p, const struct storage *storage, unsi
     for (enum state state = 0; state < STATE_ACTIVATIONS; state++) {
         const struct mode_statement *mode = storage->modes[state][axis];
         if (stored_extent(storage, state, axis) != EXTENT_REPLICATED) {
-            report_shared_state(p, mode, axis);
+            if (storage->trained)
+                report_shared_state(p, mode, axis);
+            else
+                not_yet(p, &mode->origin, "gathering frozen parameters from other islands",
+                        "shard over axes on which gradients are summed");
             return false;
         }
         bool as_relaxed = !storage->trained           ? true
