@@ -8,6 +8,7 @@
 #include "driver/compile.h"
 #include "driver/quantity.h"
 #include "driver/report.h"
+#include "driver/strategies.h"
 #include "driver/trying.h"
 #include "runtime/host/columns.h"
 
@@ -71,12 +72,6 @@ static void add_word(struct arena *arena, struct words *words, const char *begin
     ARENA_PUSH(arena, words->items, words->n, words->cap, word);
 }
 
-// What is compiled where nobody says with what arguments: `main`, whose parameters have defaults.
-static bool stands_alone(const struct ast_item *item) {
-    return item->kind == ITEM_STRATEGY &&
-           (item->strategy.parameters.n == 0 || strcmp(item->name.text, "main") == 0);
-}
-
 // What --strategy names, else all that stand alone; none: the file says what is wrong.
 static struct words strategies_of(struct columns *all, const char *path) {
     struct words words = {0};
@@ -89,11 +84,9 @@ static struct words strategies_of(struct columns *all, const char *path) {
     struct compilation c;
     options.operand = path;
     compile(&c, &options, STAGE_PARSED);
-    for (uint32_t i = 0; i < c.file.n; i++) {
-        const struct ast_item *item = &c.file.items[i];
-        if (stands_alone(item))
-            add_word(&all->arena, &words, item->name.text, strlen(item->name.text));
-    }
+    struct strategy_names names = lone_strategies(&all->arena, &c.file);
+    for (uint32_t i = 0; i < names.n; i++)
+        add_word(&all->arena, &words, names.items[i], strlen(names.items[i]));
     compilation_free(&c);
     return words;
 }
@@ -158,11 +151,9 @@ static const char *name_cell(struct columns *all, const struct column *column, c
 
 static const char *verdict_cell(struct columns *all, const struct column *column,
                                 const void *what) {
-    for (uint32_t i = 0; i < column->c.diagnostics->n_items; i++)
-        if (column->c.diagnostics->items[i]->severity == SEVERITY_ERROR)
-            return arena_format(&all->arena, "refused, %s",
-                                diagnostic_rows[column->c.diagnostics->items[i]->code].text);
-    return "accepted";
+    const struct diagnostic *error = first_error(&column->c);
+    return error ? arena_format(&all->arena, "refused, %s", diagnostic_rows[error->code].text)
+                 : "accepted";
 }
 
 static const char *peak_cell(struct columns *all, const struct column *column, const void *what) {
@@ -510,13 +501,10 @@ static void print_columns(const struct printing *p) {
 // What is wrong, once for each column; a report of it all is `check`'s.
 static void print_errors(const struct columns *all) {
     for (uint32_t i = 0; i < all->n; i++) {
-        const struct diagnostics *told = all->items[i]->c.diagnostics;
-        for (uint32_t k = 0; k < told->n_items; k++)
-            if (told->items[k]->severity == SEVERITY_ERROR) {
-                fprintf(stderr, "%s: error[%s]: %s\n", all->items[i]->name,
-                        diagnostic_rows[told->items[k]->code].text, told->items[k]->message);
-                break;
-            }
+        const struct diagnostic *error = first_error(&all->items[i]->c);
+        if (error)
+            fprintf(stderr, "%s: error[%s]: %s\n", all->items[i]->name,
+                    diagnostic_rows[error->code].text, error->message);
     }
 }
 

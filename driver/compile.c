@@ -279,3 +279,10 @@ enum reason compilation_reason(const struct compilation *c) {
     }
     return syntax ? REASON_SYNTAX : unsupported ? REASON_UNSUPPORTED : REASON_RULES;
 }
+
+const struct diagnostic *first_error(const struct compilation *c) {
+    for (uint32_t i = 0; i < c->diagnostics->n_items; i++)
+        if (c->diagnostics->items[i]->severity == SEVERITY_ERROR)
+            return c->diagnostics->items[i];
+    return NULL;
+}

@@ -69,6 +69,7 @@ bool compile_further(struct compilation *, const struct options *options, enum s
 void compilation_free(struct compilation *);
 
 enum reason compilation_reason(const struct compilation *);
+const struct diagnostic *first_error(const struct compilation *); // NULL: nothing is wrong
 
 // Whether there is a pipeline of several ranks, which have a program each.
 static inline bool is_pipelined(const struct compilation *c) {

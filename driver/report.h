@@ -79,10 +79,15 @@ struct mode_lines find_mode_lines(struct compilation *, const struct placement_t
 // "layers[0:16].mlp.up", or "layers[1:16:2].mlp.up"; of all layers "layers.mlp.up".
 const char *sliced_role(struct compilation *, const char *role, struct layer_range layers);
 void report_modes(struct compilation *, const struct placement_table *, FILE *to);
+// Prints what each strategy of the file keeps and sends (report_strategies.c), where there are several and none is
+// named: the others are compiled for it, with these options.
+void report_strategies(struct compilation *, const struct options *, FILE *to);
 // Prints the routes of a derived program: the way of each state of each role (ir/route.h).
 void report_routes(struct compilation *, FILE *to);
 // One object, whatever the outcome; errors included.
 void report_json(struct compilation *, FILE *to);
 int64_t model_parameters(struct compilation *); // how many the model has
+// What a device sends in such a step over these axes; NULL: over all.
+int64_t bytes_sent(const struct account *, enum step_kind, const struct axis_list *);
 
 #endif

@@ -200,8 +200,8 @@ static bool names_axes(const struct account *account, uint32_t transfer) {
     return true;
 }
 
-static int64_t bytes_sent(const struct account *account, enum step_kind step,
-                          const struct axis_list *axes) {
+int64_t bytes_sent(const struct account *account, enum step_kind step,
+                   const struct axis_list *axes) {
     int64_t bytes = 0;
     for (uint32_t i = 0; i < account->n_transfers; i++)
         if (account->transfers[i].step == step &&
@@ -305,4 +305,5 @@ void report_text(struct compilation *c, const struct options *options, FILE *to)
     print_communication(c, to);
     print_copies(c, to);
     report_time(c, options, to);
+    report_strategies(c, options, to);
 }

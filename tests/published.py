@@ -208,6 +208,13 @@ class Published(unittest.TestCase):
         self.assert_multiples(plans, 1, 1, 1.5)
         self.assert_multiples(self.example("-Dtrain.precision.gradients=fp32"), 0.75, 0.75, 1)
 
+    def test_70b_as_it_is_printed(self):
+        path = os.path.join(ROOT, "examples", "zero3_70b.place")
+        printed = subprocess.run([PLACEC, "check", path], capture_output=True, text=True, check=True).stdout
+        rows = printed.partition("strategies of this file")[2].splitlines()[2:]
+        a_parameter = [float(row.split()[3]) for row in rows]
+        self.assertEqual([bytes * 70 for bytes in a_parameter], [1120, 385, 262.5, 140])
+
     def assert_multiples(self, plans, *expected):
         alone, *divided = map(sent, plans.values())
         for plan, multiple in zip(divided, expected):
