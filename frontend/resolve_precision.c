@@ -67,7 +67,7 @@ static bool overrides(const struct origin *origin) {
 
 static void take_of_all(struct resolver *r, struct precision_config *precision,
                         enum precision_use use, enum dtype type, const struct ast_path *path,
-                        const struct origin *origin) {
+                        const struct origin *origin, struct span type_span) {
     const struct origin *before = &precision->origins[use];
     if (before->span.source != NO_SOURCE && !overrides(origin)) {
         report_twice(r, path->span, before->span,
@@ -76,13 +76,15 @@ static void take_of_all(struct resolver *r, struct precision_config *precision,
     }
     precision->of_all[use] = type;
     precision->origins[use] = *origin;
+    precision->type_spans[use] = type_span;
 }
 
 static void take_of_part(struct resolver *r, struct precision_draft *draft, enum precision_use use,
-                         enum dtype type, const struct ast_path *path,
-                         const struct origin *origin) {
+                         enum dtype type, const struct ast_path *path, const struct origin *origin,
+                         struct span type_span) {
     struct precision_config *precision = draft->config;
-    struct precision_rule rule = {.use = use, .type = type, .origin = *origin};
+    struct precision_rule rule = {
+        .use = use, .type = type, .origin = *origin, .type_span = type_span};
     struct selector everything = {.span = path->span};
     if (!resolve_selector(r, path, 1, &everything, &rule.selector))
         return;
@@ -100,10 +102,10 @@ static void take_of_part(struct resolver *r, struct precision_draft *draft, enum
                      arena_format(r->arena, "`%s` of this part", precision_names[use]));
 }
 
-// `compute = bf16`, `compute.norm = fp32`: a path that begins with the use.
+// `compute = bf16`, `compute.norm = fp32`: a path that begins with the use. `alone`: no other path has its type.
 static void take_use(struct resolver *r, struct precision_draft *draft,
                      const struct ast_value *value, const struct ast_path *path,
-                     const struct origin *origin) {
+                     const struct origin *origin, bool alone) {
     struct ast_name name = path->items[0].name;
     int use = table_find(field_names, N_FIELD_NAMES, name.text);
     enum dtype type;
@@ -115,14 +117,15 @@ static void take_use(struct resolver *r, struct precision_draft *draft,
                    &type))
         return;
     struct origin here = *origin;
+    struct span type_span = alone && !overrides(origin) ? value->span : span_nowhere();
     if (here.kind == ORIGIN_STATEMENT)
         here.span = path->span;
     if (use >= N_PRECISION_USES)
         report_unsupported(r, path->span, UNSUPPORTED_EXPERT_MODEL);
     else if (path->n > 1)
-        take_of_part(r, draft, (enum precision_use)use, type, path, &here);
+        take_of_part(r, draft, (enum precision_use)use, type, path, &here, type_span);
     else
-        take_of_all(r, draft->config, (enum precision_use)use, type, path, &here);
+        take_of_all(r, draft->config, (enum precision_use)use, type, path, &here, type_span);
 }
 
 static void take_block(struct resolver *r, struct precision_draft *draft,
@@ -132,7 +135,7 @@ static void take_block(struct resolver *r, struct precision_draft *draft,
         if (!inner->value)
             report(r->diagnostics, E104, inner->span, "`precision` has no block inside");
         for (uint32_t k = 0; k < inner->paths.n && inner->value; k++)
-            take_use(r, draft, inner->value, &inner->paths.items[k], origin);
+            take_use(r, draft, inner->value, &inner->paths.items[k], origin, inner->paths.n == 1);
     }
 }
 
@@ -145,7 +148,7 @@ void begin_precision(struct precision_draft *draft, struct span span) {
                                              .span = span,
                                              .text = "without `precision` all types are fp32"}};
     for (int i = 0; i < N_PRECISION_USES; i++)
-        draft->config->origins[i].span = span_nowhere();
+        draft->config->origins[i].span = draft->config->type_spans[i] = span_nowhere();
 }
 
 // `precision.compute = bf16` is one field, as in the block.
@@ -157,7 +160,7 @@ static void take_dotted(struct resolver *r, struct precision_draft *draft,
     inner.n--;
     inner.span.begin = inner.items[0].name.span.begin;
     if (field->value)
-        take_use(r, draft, field->value, &inner, origin);
+        take_use(r, draft, field->value, &inner, origin, field->paths.n == 1);
     else
         report(r->diagnostics, E104, field->span, "`precision` has no block inside");
 }

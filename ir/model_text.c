@@ -167,14 +167,26 @@ static const char *optimizer_text(struct text *text, const struct optimizer_conf
     return "";
 }
 
-const char *selected_text(struct arena *arena, const char *name, const struct selector *selector) {
+static const char *selected(struct arena *arena, const char *name, const struct selector *selector,
+                            bool says_step) {
     for (unsigned i = 0; i < selector->n_roles; i++) {
         name = arena_format(arena, "%s.%s", name, role_names[selector->roles[i]]);
-        if (selector->has_slice && selector->roles[i] == ROLE_LAYERS)
-            name = arena_format(arena, "%s[%" PRId64 ":%" PRId64 ":%" PRId64 "]", name,
-                                selector->slice_begin, selector->slice_end, selector->slice_step);
+        if (!selector->has_slice || selector->roles[i] != ROLE_LAYERS)
+            continue;
+        name = arena_format(arena, "%s[%" PRId64 ":%" PRId64, name, selector->slice_begin,
+                            selector->slice_end);
+        name = says_step ? arena_format(arena, "%s:%" PRId64 "]", name, selector->slice_step)
+                         : arena_format(arena, "%s]", name);
     }
     return name;
+}
+
+const char *selected_text(struct arena *arena, const char *name, const struct selector *selector) {
+    return selected(arena, name, selector, true);
+}
+
+const char *selected_words(struct arena *arena, const char *name, const struct selector *selector) {
+    return selected(arena, name, selector, selector->slice_step != 1);
 }
 
 static void add_loss_scale(struct text *text, const struct loss_scale_config *scale) {

@@ -363,9 +363,14 @@ static bool check_gathered(struct placing *p, const struct storage *storage,
                      dtype_word(gathered), dtype_word(used)));
     diagnostic_say(d, "a device that has `%s` whole rounds it once, to other bits",
                    tensor_model_name(tensor));
-    diagnostic_help(d, "say `gather = %s`, of which less is sent, too", dtype_word(used));
-    if (origin == &precision->origins[PRECISION_GATHER] && origin->kind == ORIGIN_STATEMENT)
-        diagnostic_edit(d, origin->span, "gather = %s", dtype_word(used));
+    diagnostic_help(d, "say `%s = %s`, of which less is sent, too",
+                    precision_said(p->arena, precision, PRECISION_GATHER, tensor->roles,
+                                   tensor->n_roles, layer),
+                    dtype_word(used));
+    struct span span =
+        precision_type_span(precision, PRECISION_GATHER, tensor->roles, tensor->n_roles, layer);
+    if (span.source != NO_SOURCE)
+        diagnostic_edit(d, span, "%s", dtype_word(used));
     return false;
 }
 
@@ -386,7 +391,9 @@ static bool check_reduced(struct placing *p, const struct tensor *tensor) {
                         arena_format(p->arena, "gradients are reduced in %s, but added up in %s",
                                      dtype_word(reduced), dtype_word(sums)));
     diagnostic_say(d, "how much is added up in which type depends on how many devices there are");
-    diagnostic_help(d, "leave out `reduce`: sums are rounded to `gradients` when they are whole");
+    diagnostic_help(d, "leave out `%s`: sums are rounded to `gradients` when they are whole",
+                    precision_said(p->arena, precision, PRECISION_REDUCE, tensor->roles,
+                                   tensor->n_roles, tensor->first_layer));
     return false;
 }
 

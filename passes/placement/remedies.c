@@ -59,7 +59,7 @@ const char *subject_text(struct placing *p, enum state state, const struct mode_
     struct selector own = like->selector;
     own.n_roles -= like->scope_roles;
     memmove(own.roles, own.roles + like->scope_roles, own.n_roles);
-    return selected_text(p->arena, subject, &own);
+    return selected_words(p->arena, subject, &own);
 }
 
 // An extent over some axes that a statement is to say.

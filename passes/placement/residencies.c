@@ -140,21 +140,61 @@ static bool has_master(const struct placing *p, uint32_t tensor) {
     return !lacks_master(p, tensor);
 }
 
-// How many of the first roles of a tensor without a master copy select nothing that has one.
-static unsigned roles_without(const struct placing *p, const struct mode_statement *mode,
-                              const struct tensor *of) {
-    for (unsigned n = 1; n < of->n_roles; n++) {
-        struct selector selector = {.n_roles = n};
-        memcpy(selector.roles, of->roles, n);
-        uint32_t t = 0;
-        while (t < p->placement->n_tensors &&
-               (lacks_master(p, t) || !has_path(&p->program->job->tensors[t], &selector) ||
-                p->placement->tensors[t].storage->lives[mode->state] != mode))
-            t++;
-        if (t == p->placement->n_tensors)
-            return n;
+// Whether the mode says how the tensor's state lives, in some range of layers.
+static bool says_of(const struct placing *p, const struct mode_statement *mode, uint32_t tensor) {
+    const struct placement *placement = p->placement;
+    for (uint32_t r = 0; r < placement->n_ranges; r++)
+        if (placement->tensors[r * placement->n_tensors + tensor].storage->lives[mode->state] ==
+            mode)
+            return true;
+    return false;
+}
+
+static bool share_layers(const struct tensor *a, const struct tensor *b) {
+    return a->first_layer < b->first_layer + b->layers &&
+           b->first_layer < a->first_layer + a->layers;
+}
+
+// Whether a tensor that can be made is selected: one that has layers of `of`, or (NULL) any.
+static bool selects_made(const struct placing *p, const struct mode_statement *mode,
+                         const struct selector *selector, const struct tensor *of) {
+    for (uint32_t t = 0; t < p->placement->n_tensors; t++) {
+        const struct tensor *tensor = &p->program->job->tensors[t];
+        if (has_master(p, t) && has_path(tensor, selector) && says_of(p, mode, t) &&
+            (!of || share_layers(tensor, of)))
+            return true;
     }
-    return of->n_roles;
+    return false;
+}
+
+// The shortest selector of a tensor without a master copy that selects nothing that has one, and is longer than the
+// statement's. Inside a scope, which may have said the layers, it takes no slice.
+static struct selector selector_without(const struct placing *p, const struct mode_statement *mode,
+                                        const struct tensor *of) {
+    struct selector selector = {.n_roles = mode->selector.n_roles + 1};
+    memcpy(selector.roles, of->roles, of->n_roles);
+    const struct tensor *where = mode->scope_roles ? NULL : of;
+    while (selector.n_roles < of->n_roles && selects_made(p, mode, &selector, where))
+        selector.n_roles++;
+    if (selector.n_roles > of->n_roles)
+        selector.n_roles = of->n_roles;
+    selector.has_slice =
+        !mode->scope_roles && of->layers > 0 && selects_made(p, mode, &selector, NULL);
+    selector.slice_begin = of->first_layer;
+    selector.slice_end = of->first_layer + of->layers;
+    selector.slice_step = 1;
+    return selector;
+}
+
+// What is left of it within the scope in which the statement stands.
+static struct selector within_scope(const struct mode_statement *mode, struct selector selector) {
+    for (unsigned i = selector.n_roles; mode->scope_roles && i-- > 1;)
+        if (selector.roles[i - 1] == mode->selector.roles[mode->scope_roles - 1]) {
+            memmove(selector.roles, selector.roles + i, selector.n_roles - i);
+            selector.n_roles -= i;
+            break;
+        }
+    return selector;
 }
 
 // The statements that keep what has no master copy.
@@ -162,13 +202,11 @@ static const char *kept_text(struct placing *p, const struct mode_statement *mod
     const char *kept = "";
     for (uint32_t t = 0; t < p->placement->n_tensors; t++) {
         const struct tensor *tensor = &p->program->job->tensors[t];
-        if (!lacks_master(p, t) || p->placement->tensors[t].storage->lives[mode->state] != mode)
+        if (!lacks_master(p, t) || !says_of(p, mode, t))
             continue;
-        const char *statement = state_names[mode->state];
-        unsigned n = roles_without(p, mode, tensor);
-        for (unsigned i = 0; i < n; i++)
-            statement = arena_format(p->arena, "%s.%s", statement, role_names[tensor->roles[i]]);
-        statement = arena_format(p->arena, "%s : stored", statement);
+        struct selector selector = within_scope(mode, selector_without(p, mode, tensor));
+        const char *statement = arena_format(
+            p->arena, "%s : stored", selected_words(p->arena, state_names[mode->state], &selector));
         if (!strstr(kept, statement))
             kept = arena_format(p->arena, "%s%s%s", kept, *kept ? "  " : "", statement);
     }

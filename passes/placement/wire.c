@@ -133,8 +133,11 @@ static bool check_reduced(struct placing *p, const struct storage *storage,
     diagnostic_origin(d, origin);
     diagnostic_label(d, origin_span(mode), "they travel as codes, and are added up in %s",
                      dtype_word(types->gradients));
-    diagnostic_help(d, "leave `reduce` out: what codes stand for is added to gradients as they are "
-                       "kept, in `gradients`");
+    diagnostic_help(d,
+                    "leave `%s` out: what codes stand for is added to gradients as they are kept, "
+                    "in `gradients`",
+                    precision_said(p->arena, precision, PRECISION_REDUCE, tensor->roles,
+                                   tensor->n_roles, tensor->first_layer));
     return false;
 }
 

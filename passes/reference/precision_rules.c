@@ -46,6 +46,19 @@ static enum dtype said_type(const struct rules *r, enum precision_use use,
     return rule ? rule->type : r->precision->of_all[use];
 }
 
+static const char *said_text(const struct rules *r, enum precision_use use,
+                             const struct subject *of) {
+    return precision_said(r->program->arena, r->precision, use, of->roles, of->n_roles, of->layer);
+}
+
+// An edit that says this type in its place, if the place has it for nothing else.
+static void propose_type(const struct rules *r, struct diagnostic *d, enum precision_use use,
+                         const struct subject *of, const char *type) {
+    struct span span = precision_type_span(r->precision, use, of->roles, of->n_roles, of->layer);
+    if (span.source != NO_SOURCE)
+        diagnostic_edit(d, span, "%s", type);
+}
+
 // A report at what says one type, beside what says the other. `use`: of the first.
 static struct diagnostic *report_types(const struct rules *r, enum diagnostic_code code,
                                        enum precision_use use, enum precision_use beside,
@@ -221,9 +234,12 @@ static bool check_master(const struct rules *r, const struct subject *of) {
         r, E320, PRECISION_MASTER, PRECISION_PARAMETERS, of,
         arena_format(r->program->arena, "a master in %s loses digits of parameters in %s",
                      dtype_word(master), dtype_word(parameters)));
-    diagnostic_help(d,
-                    "a master keeps what parameters round off: say `master = %s`, or leave it out",
-                    parameters == DTYPE_F64 ? "none" : "fp32");
+    // Parameters of 32 bits and more serve as they are.
+    const char *type =
+        dtype_holds(DTYPE_F32, parameters) && parameters != DTYPE_F32 ? "fp32" : "none";
+    diagnostic_help(d, "a master keeps what parameters round off: say `%s = %s`, or leave it out",
+                    said_text(r, PRECISION_MASTER, of), type);
+    propose_type(r, d, PRECISION_MASTER, of, type);
     return true;
 }
 
@@ -267,7 +283,9 @@ static bool check_gather(const struct rules *r, const struct subject *of) {
         arena_format(r->program->arena,
                      "parameters gathered in %s are not those that one device computes with, in %s",
                      dtype_word(gather), dtype_word(least)));
-    diagnostic_help(d, "say `gather = %s`, or leave it out", dtype_word(least));
+    diagnostic_help(d, "say `%s = %s`, or leave it out", said_text(r, PRECISION_GATHER, of),
+                    dtype_word(least));
+    propose_type(r, d, PRECISION_GATHER, of, dtype_word(least));
     return true;
 }
 
@@ -301,8 +319,9 @@ static bool check_accumulate(const struct rules *r, const struct subject *of) {
         r, E320, PRECISION_ACCUMULATE, work_use(r, of), of,
         arena_format(r->program->arena, "products of %s are added up in %s, and in nothing else",
                      dtype_word(work), dtype_word(added_up)));
-    diagnostic_help(d, "leave `accumulate` out%s",
-                    said == DTYPE_F64 ? ", or say `compute = fp64`" : "");
+    diagnostic_help(d, "say `%s = %s`, or leave it out%s", said_text(r, PRECISION_ACCUMULATE, of),
+                    dtype_word(added_up), said == DTYPE_F64 ? "; or say `compute = fp64`" : "");
+    propose_type(r, d, PRECISION_ACCUMULATE, of, dtype_word(added_up));
     return true;
 }
 
@@ -316,7 +335,9 @@ static bool check_gradients(const struct rules *r, const struct subject *of) {
         r, E320, PRECISION_GRADIENTS, work_use(r, of), of,
         arena_format(r->program->arena, "gradients in fp64 are made by nothing that computes in %s",
                      dtype_word(work)));
-    diagnostic_help(d, "say `gradients = fp32`, or `precision = fp64` of all");
+    diagnostic_help(d, "say `%s = fp32`, or `precision = fp64` of all",
+                    said_text(r, PRECISION_GRADIENTS, of));
+    propose_type(r, d, PRECISION_GRADIENTS, of, "fp32");
     return true;
 }
 
