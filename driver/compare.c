@@ -14,6 +14,7 @@
 
 struct column {
     const char *name;
+    struct options options;
     const struct column *derived; // what stands in place of its own program; NULL: it has none
     struct compilation c;
     bool right; // it has a program, be it too large for the device; with it:
@@ -31,14 +32,13 @@ struct columns {
 
 static void add_column(struct columns *all, const char *name, const char *path,
                        const char *strategy, const char *text, size_t length) {
-    struct options options = *all->options;
     struct column *column = ARENA_NEW(&all->arena, struct column);
-    options.operand = path;
-    options.values[OPTION_STRATEGY] = strategy;
+    column->options = options_of_strategy(all->options, strategy);
+    column->options.operand = path;
     if (text)
-        compile_text(&column->c, &options, path, text, length, STAGE_JUDGED);
+        compile_text(&column->c, &column->options, path, text, length, STAGE_JUDGED);
     else
-        compile(&column->c, &options, STAGE_JUDGED);
+        compile(&column->c, &column->options, STAGE_JUDGED);
     column->name = name;
     column->right = is_right_but_for_memory(&column->c);
     if (column->right) {
@@ -91,14 +91,27 @@ static struct words strategies_of(struct columns *all, const char *path) {
     return words;
 }
 
+// The file's name without what stands behind its first dot.
 static const char *stem(struct arena *arena, const char *path) {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     return arena_format(arena, "%.*s", (int)strcspn(name, "."), name);
 }
 
+// With its folder, where another file has the same.
+static const char *file_name(struct columns *all, const char *path) {
+    const char *name = stem(&all->arena, path), *at = path + strlen(path);
+    int n = 0;
+    for (int i = 0; i < all->options->n_operands; i++)
+        n += strcmp(stem(&all->arena, all->options->operands[i]), name) == 0;
+    for (int slashes = 0; at > path && slashes<2; slashes += at> path && at[-1] == '/')
+        at--;
+    size_t ending = strlen(strrchr(path, '/') ? strrchr(path, '/') + 1 : path) - strlen(name);
+    return n < 2 ? name : arena_format(&all->arena, "%.*s", (int)(strlen(at) - ending), at);
+}
+
 static void add_file(struct columns *all, const char *path) {
     struct words strategies = strategies_of(all, path);
-    const char *file = stem(&all->arena, path);
+    const char *file = file_name(all, path);
     bool one_file = all->options->n_operands == 1;
     if (strategies.n == 0)
         add_column(all, file, path, NULL, NULL, 0);
@@ -145,8 +158,13 @@ static void print_row(const struct printing *p, const char *label, cell_text tex
     printf("\n");
 }
 
+// The begin and the end of a name for which there is no room: names that are alike mostly differ there.
 static const char *name_cell(struct columns *all, const struct column *column, const void *what) {
-    return column->name;
+    enum { ROOM = CELL_COLUMNS - 1, BEGIN = (ROOM - 2) / 2, END = ROOM - 2 - BEGIN };
+    size_t length = strlen(column->name);
+    return length <= ROOM ? column->name
+                          : arena_format(&all->arena, "%.*s..%s", BEGIN, column->name,
+                                         column->name + length - END);
 }
 
 static const char *verdict_cell(struct columns *all, const struct column *column,
@@ -170,10 +188,13 @@ static const char *state_cell(struct columns *all, const struct column *column, 
                          : NULL;
 }
 
+static int64_t most_kept(const struct column *column, enum tier tier) {
+    return column->c.accounts[holds_most(&column->c, tier)]->arenas[tier].peak;
+}
+
 static const char *tier_cell(struct columns *all, const struct column *column, const void *what) {
     const int *tier = what;
-    return column->right ? bytes_text(&all->arena, (double)column->c.account->arenas[*tier].peak)
-                         : NULL;
+    return column->right ? bytes_text(&all->arena, (double)most_kept(column, *tier)) : NULL;
 }
 
 static const char *transient_cell(struct columns *all, const struct column *column,
@@ -188,13 +209,18 @@ static const char *axes_text(const struct columns *all, const struct column *col
     return mesh_axes_text(&column->c.final->job->mesh, &t->axes, (struct arena *)&all->arena);
 }
 
+// The account of the rank that sends most.
+static const struct account *sender_of(const struct column *column) {
+    return column->c.accounts[sends_most(&column->c)];
+}
+
 // What a column sends over these axes, or over all.
 static const char *sent_cell(struct columns *all, const struct column *column, const void *what) {
     const char *axes = what;
     int64_t bytes = 0;
     bool any = !axes;
-    for (uint32_t i = 0; column->right && i < column->c.account->n_transfers; i++) {
-        const struct account_transfer *t = &column->c.account->transfers[i];
+    for (uint32_t i = 0; column->right && i < sender_of(column)->n_transfers; i++) {
+        const struct account_transfer *t = &sender_of(column)->transfers[i];
         if (t->step != STEP_TRAIN || (axes && strcmp(axes_text(all, column, t), axes) != 0))
             continue;
         bytes += t->bytes;
@@ -233,7 +259,7 @@ static const char *memory_cell(struct columns *all, const struct column *column,
 static int64_t copied_by(const struct column *column) {
     int64_t bytes = 0;
     for (int tier = 0; column->right && tier < N_TIERS; tier++)
-        bytes += column->c.account->copied[tier];
+        bytes += most_copied(&column->c, STEP_TRAIN, (enum tier)tier);
     return bytes;
 }
 
@@ -307,7 +333,7 @@ static const char *changed_cell(struct columns *all, const struct column *column
 
 static bool any_keeps(const struct columns *all, int tier) {
     for (uint32_t i = 0; i < all->n; i++)
-        if (all->items[i]->right && all->items[i]->c.account->arenas[tier].peak)
+        if (all->items[i]->right && most_kept(all->items[i], tier))
             return true;
     return false;
 }
@@ -416,10 +442,10 @@ static struct words all_products(struct columns *all) {
     struct words words = {0};
     for (uint32_t i = 0; i < all->n; i++) {
         const struct column *column = all->items[i];
-        for (uint32_t k = 0; column->right && k < column->c.account->n_transfers; k++)
-            if (column->c.account->transfers[k].step == STEP_TRAIN)
+        for (uint32_t k = 0; column->right && k < sender_of(column)->n_transfers; k++)
+            if (sender_of(column)->transfers[k].step == STEP_TRAIN)
                 add_new_word(&all->arena, &words,
-                             axes_text(all, column, &column->c.account->transfers[k]));
+                             axes_text(all, column, &sender_of(column)->transfers[k]));
     }
     return words;
 }
@@ -498,13 +524,23 @@ static void print_columns(const struct printing *p) {
 
 // ---- the whole --------------------------------------------------------------------------------
 
-// What is wrong, once for each column; a report of it all is `check`'s.
+static bool same_error(const struct column *a, const struct column *b) {
+    const struct diagnostic *x = first_error(&a->c), *y = first_error(&b->c);
+    return x && y && x->code == y->code && strcmp(a->options.operand, b->options.operand) == 0 &&
+           span_equal(x->span, y->span) && strcmp(x->message, y->message) == 0;
+}
+
+// What is wrong with a column, as `check` says it; what is wrong with the file as a whole, once.
 static void print_errors(const struct columns *all) {
     for (uint32_t i = 0; i < all->n; i++) {
-        const struct diagnostic *error = first_error(&all->items[i]->c);
-        if (error)
-            fprintf(stderr, "%s: error[%s]: %s\n", all->items[i]->name,
-                    diagnostic_rows[error->code].text, error->message);
+        struct column *column = all->items[i];
+        bool told = !first_error(&column->c);
+        for (uint32_t k = 0; k < i && !told; k++)
+            told = same_error(column, all->items[k]);
+        if (told)
+            continue;
+        fprintf(stderr, "%s:\n", column->name);
+        compilation_finish(&column->c, &column->options);
     }
 }
 

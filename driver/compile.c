@@ -53,6 +53,7 @@ static bool run_resolve(struct compilation *c, const struct options *options) {
         .strategy = options->values[OPTION_STRATEGY],
         .settings = options->lists[OPTION_DEFINE].items,
         .n_settings = options->lists[OPTION_DEFINE].n,
+        .one_of_several = options->one_of_several,
         .ranks = option_integer(options, OPTION_RANKS, 0),
         .seed = options->values[OPTION_SEED],
         .library_directory = library_path(&c->arena),

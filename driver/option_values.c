@@ -79,6 +79,25 @@ enum choice option_choice(const struct options *options, enum option_id option,
 
 // Options that take a number, with the least and the most that make sense; the verbs then read them
 // unchecked.
+static bool has_empty_name(const char *list) {
+    size_t length = strlen(list);
+    return length == 0 || list[0] == ',' || list[length - 1] == ',' || strstr(list, ",,");
+}
+
+// One strategy, or of `compare` several.
+static int check_strategy(const struct options *options) {
+    const char *given = options->values[OPTION_STRATEGY];
+    if (!given || (!strchr(given, ',') && *given))
+        return -1;
+    if (options->verb != VERB_COMPARE)
+        return usage_error(options, "`placec compare` puts several side by side",
+                           "--strategy takes the name of one strategy, not `%s`", given);
+    return has_empty_name(given)
+               ? usage_error(options, "leave it out to compare all that need no arguments",
+                             "--strategy takes names with a comma between them, not `%s`", given)
+               : -1;
+}
+
 int options_check_values(const struct options *options) {
     static const struct {
         enum option_id option;
@@ -101,6 +120,7 @@ int options_check_values(const struct options *options) {
             return status;
     }
     int status = check_choices(options);
+    status = status >= 0 ? status : check_strategy(options);
     return status >= 0 ? status : check_picture(options);
 }
 

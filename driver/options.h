@@ -40,6 +40,7 @@ struct options {
     const char *operand;   // FILE ("-": stdin), or the first CODE
     char *const *operands; // all, of `explain` and `fmt` several
     int n_operands;
+    bool one_of_several;           // this strategy of the file is compiled beside others
     bool wants_json;               // of a verb that has a report: what is wrong is told there, too
     const char *values[N_OPTIONS]; // NULL: not given; "" for flags; the last of several
     struct option_list {

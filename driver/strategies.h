@@ -3,6 +3,7 @@
 #ifndef PLACE_DRIVER_STRATEGIES_H
 #define PLACE_DRIVER_STRATEGIES_H
 
+#include "driver/options.h"
 #include "frontend/frontend.h"
 
 struct strategy_names {
@@ -12,5 +13,9 @@ struct strategy_names {
 
 // Those without parameters, and `main`, whose parameters have defaults. The arena owns list and names.
 struct strategy_names lone_strategies(struct arena *, const struct ast_file *);
+// Whether another strategy of the file says `use` of it.
+bool is_used_strategy(const struct ast_file *, const char *name);
+// The same options for one strategy of several: what is set may be meant for another of them.
+struct options options_of_strategy(const struct options *, const char *name);
 
 #endif

@@ -25,6 +25,7 @@ struct frontend_options {
     const char *strategy;        // --strategy; NULL: `main`, else the only one without parameters
     const char *const *settings; // -D, each "name=value"
     uint32_t n_settings;
+    bool one_of_several;           // a setting may be meant for another strategy, or its mesh
     int64_t ranks;                 // --ranks; 0: as the mesh says
     const char *seed;              // --seed, which a run begins with instead; NULL: not given
     const char *library_directory; // where imports are sought second; NULL: nowhere

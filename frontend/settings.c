@@ -171,11 +171,39 @@ static void help_settable(struct resolver *r, struct diagnostic *d, const char *
                         list);
 }
 
+static bool has_parameter(const struct ast_item *item, const char *name) {
+    for (uint32_t i = 0; item->kind == ITEM_STRATEGY && i < item->strategy.parameters.n; i++)
+        if (strcmp(item->strategy.parameters.items[i].name.text, name) == 0)
+            return true;
+    return false;
+}
+
+static bool has_axis(const struct ast_item *item, const char *name) {
+    for (uint32_t i = 0; item->kind == ITEM_MESH && i < item->mesh.axes.n; i++)
+        if (strcmp(item->mesh.axes.items[i].name.text, name) == 0)
+            return true;
+    return false;
+}
+
+// Whether another strategy of the file, or a mesh that another is on, has what it sets.
+static bool is_of_another(const struct resolver *r, const struct setting *setting) {
+    const struct ast_path *path = &setting->field.paths.items[0];
+    bool of_strategy = path->n == 2 && is_named(&path->items[0], "strategy");
+    if (path->n != 1 && !of_strategy)
+        return false;
+    const char *name = path->items[path->n - 1].name.text;
+    for (uint32_t i = 0; i < r->n_items; i++)
+        if (r->items[i].file == 0 && (has_parameter(r->items[i].item, name) ||
+                                      (!of_strategy && has_axis(r->items[i].item, name))))
+            return true;
+    return false;
+}
+
 // Only in a file that is well otherwise: a part that failed has not asked for its settings.
 void report_unused_settings(struct resolver *r) {
     for (uint32_t i = 0; i < r->n_settings; i++) {
         const struct setting *setting = &r->settings[i];
-        if (setting->used)
+        if (setting->used || (r->options->one_of_several && is_of_another(r, setting)))
             continue;
         struct diagnostic *d = report(r->diagnostics, E118, setting->field.paths.span,
                                       "nothing in the file is set by `%s`", setting->argument);
