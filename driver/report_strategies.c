@@ -40,7 +40,7 @@ static void print_name(const char *name, int columns, FILE *to) {
     fprintf(to, "    %-*s ", columns, fits ? name : "");
 }
 
-// Of thousands of devices each may keep less than a byte a parameter.
+// A device of thousands may keep less than a byte a parameter.
 static const char *of_parameter(struct compilation *c, int64_t states) {
     double bytes = (double)states / (double)model_parameters(c);
     return arena_format(&c->arena, bytes < 1 ? "%.3g B" : "%.2f B", bytes);

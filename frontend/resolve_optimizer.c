@@ -415,15 +415,15 @@ void read_outer_optimizer(struct resolver *r, const struct ast_value *value,
 
 // ---- the loss scale ---------------------------------------------------------------------------
 
-// PyTorch's GradScaler, with its defaults.
+// PyTorch's GradScaler, with its defaults. One over the scale is a number of fp32, so the scale is at least FLT_MIN.
 static void read_dynamic_scale(struct resolver *r, const struct ast_value *value,
                                struct loss_scale_config *scale) {
     struct taking t = begin_taking(r, value);
     *scale = (struct loss_scale_config){
         .initial = 65536, .dynamic = true, .growth = 2, .backoff = 0.5, .interval = 2000};
-    take_real(&t, "initial", DBL_MIN, FLT_MAX, &scale->initial);
+    take_real(&t, "initial", FLT_MIN, FLT_MAX, &scale->initial);
     take_real(&t, "growth", 1, 1e6, &scale->growth);
-    take_real(&t, "backoff", 1e-6, 1, &scale->backoff);
+    take_real(&t, "backoff", 1e-6, 0.999, &scale->backoff);
     take_steps(&t, "interval", 1, &scale->interval);
     report_untaken(&t);
 }
@@ -439,7 +439,7 @@ void read_loss_scale(struct resolver *r, const struct ast_value *value,
         read_dynamic_scale(r, value->kind == AST_CALL ? value : &called, scale);
     } else if (value->kind == AST_NUMBER) {
         *scale = (struct loss_scale_config){0};
-        read_real(r, value, "`loss_scale`", DBL_MIN, FLT_MAX, &scale->initial);
+        read_real(r, value, "`loss_scale`", FLT_MIN, FLT_MAX, &scale->initial);
     } else {
         report_wrong_kind(r, value, "`loss_scale`", "a number, or `dynamic(...)`");
     }

@@ -355,13 +355,16 @@ static enum precision_use vanishing_use(const struct rules *r, const struct subj
 
 static bool report_unscaled(const struct rules *r, const struct subject *of,
                             enum precision_use use) {
-    if (r->config->train.loss_scale.initial != 0)
+    const struct loss_scale_config *scale = &r->config->train.loss_scale;
+    if (scale->initial >= 1)
         return false;
     const struct origin *origin = origin_of(r, use, of);
     struct diagnostic *d =
         report(r->diagnostics, W831, origin_span(origin),
                "gradients below 6e-8 are zero in fp16, and no loss scale lifts them");
     diagnostic_origin(d, origin);
+    if (scale->initial != 0)
+        diagnostic_label(d, origin_span(&scale->origin), "this one lowers them");
     diagnostic_help(d, "say `loss_scale = dynamic`, or take `bf16`");
     return true;
 }

@@ -71,7 +71,7 @@ static bool find_earlier(const struct session *session, int64_t last, char name[
 static void report_before_poisoned(const struct session *session, int64_t last) {
     const char *path = session->checkpoints.path;
     char earlier[FILE_PATH_BYTES], beside[FILE_PATH_BYTES];
-    int64_t poisoned = atomic_load(&session->trained);
+    int64_t poisoned = atomic_load(&session->poisoned);
     bool has_earlier = find_earlier(session, last, earlier);
     name_beside(beside, path);
     fprintf(stderr, "the states of step %lld are in %s, but ", (long long)last, path);

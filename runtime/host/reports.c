@@ -111,7 +111,7 @@ void reports_carried(const struct place_program *program, const struct reports *
         of_islands[i] = report_of(reports, rank_at(program, &program->islands, i, 0))->carried;
 }
 
-/* Where nothing is updated all is as it was, whatever loss and norm are. An island without a target has
+/* Where nothing is updated all is as it was, whatever the norm is; a loss is of no scale. An island without a target has
  * no loss. */
 static void merge_results(const struct place_program *program, const struct place_wellknown *known,
                           const struct report *report, struct agreed *agreed,
@@ -122,7 +122,9 @@ static void merge_results(const struct place_program *program, const struct plac
     if (report->scale < record->loss_scale)
         record->loss_scale = report->scale;
     record->skipped |= !updated;
-    agreed->has_no_loss |= updated && learns && known->loss >= 0 && !isfinite(report->loss.loss);
+    bool lost = learns && known->loss >= 0 && !isfinite(report->loss.loss);
+    agreed->has_no_loss |= updated && lost;
+    agreed->is_lost |= !updated && lost;
     agreed->has_no_norm |= updated && known->grad_norm >= 0 && !isfinite(report->grad_norm);
     agreed->has_no_scale |= !updated && report->next_scale < LEAST_SCALE;
 }

@@ -48,6 +48,8 @@ void report_forget_sent(struct place_context *context, struct reports *reports);
 struct agreed {
     bool interrupted, failed;
     bool has_no_loss; /* it is not a number: neither are the states */
+    bool is_lost;     /* the same in a step without an update: the states are what they were */
+    bool stays_lost;  /* in so many steps, one after the other, that it will be so for ever */
     bool has_no_norm; /* of the gradients: the states may not be either, as the next loss would show
                        */
     bool has_no_scale;     /* it fell and fell, and gradients never became finite */

@@ -29,11 +29,11 @@ struct session {
     struct checkpoints checkpoints;
     struct run_log log;
     struct progress progress;
-    _Atomic int interrupted; /* the ranks agreed to stop after a step */
-    _Atomic int failed;      /* the same, since one of them holds a failure */
-    _Atomic int64_t trained; /* steps that are whole; 0: none since the start */
-    _Atomic int poisoned;    /* the last of them made what is no number */
-    _Atomic int disagreed;   /* processes were not started alike */
+    _Atomic int interrupted;  /* the ranks agreed to stop after a step */
+    _Atomic int failed;       /* the same, since one of them holds a failure */
+    _Atomic int64_t trained;  /* steps that are whole; 0: none since the start */
+    _Atomic int64_t poisoned; /* the first of them that found or made what is no number; 0: none */
+    _Atomic int disagreed;    /* processes were not started alike */
 };
 
 /* The life of a rank whose context has rank, team and transport: initial values, steps, evaluation,

@@ -34,9 +34,13 @@ struct training {
     struct agreed agreed;
     double waited;                /* seconds, for the last checkpoint */
     bool has_idled;               /* a step had no target */
-    bool has_updated;             /* a step was not skipped */
+    int64_t n_skipped;            /* steps without an update */
+    int64_t n_lost;               /* of these the last ones, whose loss is not a number */
     struct evaluation evaluation; /* behind the last step; not whole: there was none */
 };
+
+/* A batch may overflow in fp16 where the next one does not; so many of them hardly do by chance. */
+enum { MOST_LOST_STEPS = 3 };
 
 static int64_t steps_before(const struct session *session) {
     return session->resumption.manifest.step;
@@ -70,7 +74,7 @@ static void show_step(struct session *session, struct place_context *context,
 }
 
 static bool is_poisoned(const struct agreed *agreed) {
-    return agreed->has_no_loss || agreed->has_no_norm || agreed->has_no_scale;
+    return agreed->has_no_loss || agreed->has_no_norm || agreed->has_no_scale || agreed->stays_lost;
 }
 
 static int32_t fail_poisoned(struct place_context *context, const struct agreed *agreed) {
@@ -79,6 +83,12 @@ static int32_t fail_poisoned(struct place_context *context, const struct agreed 
             context, "gradients are not finite, and the loss scale is so small now that fp16 would "
                      "have nothing but zeros. What makes them so lies elsewhere: a lower learning "
                      "rate, a longer warmup or compute in bf16 may help");
+    if (agreed->stays_lost)
+        return fail_not_a_number(
+            context,
+            "the loss is not a number, for the third step in a row, and no loss scale changes "
+            "that. A "
+            "lower learning rate, a longer warmup, train.clip or compute in bf16 may help");
     return fail_not_a_number(
         context, agreed->has_no_loss
                      ? "the loss is not a number, so what this step made is not kept. A lower "
@@ -218,7 +228,7 @@ static int32_t write_checkpoint(struct session *session, struct place_context *c
 }
 
 /* Goes on behind a step: what has reached the disk gets its name, and what is due is begun. The
- * last step's is written at the end. */
+ * last step's is written at the end. What may be lost displaces nothing: such a step changes no state. */
 static int32_t go_on_with_checkpoints(struct session *session, struct place_context *context,
                                       struct training *training) {
     const struct checkpoints *checkpoints = &session->checkpoints;
@@ -226,7 +236,7 @@ static int32_t go_on_with_checkpoints(struct session *session, struct place_cont
     int32_t status = PLACE_OK;
     if (agreed->checkpoint != CHECKPOINT_NONE && !agreed->checkpoint_waits)
         status = end_checkpoint(session, context, training, true);
-    if (!status && checkpoints->is_on && checkpoints->every > 0 &&
+    if (!status && checkpoints->is_on && checkpoints->every > 0 && training->n_lost == 0 &&
         training->step % checkpoints->every == 0 && training->step < session->options->steps)
         status = write_checkpoint(session, context, training);
     warn_of_failure(session, context);
@@ -304,16 +314,24 @@ static void warn_of_idle_step(struct session *session, struct training *training
             (long long)record->step, (long long)session->program->batch);
 }
 
-/* A scale that makes all gradients infinite trains nothing, however many steps it takes. */
+/* A scale that makes gradients infinite trains nothing, however many steps it takes. Some are skipped by every scale
+ * that grows until it is too large. */
 static void warn_of_skipped_steps(struct session *session, const struct training *training) {
     int64_t steps = training->step - steps_before(session);
-    if (training->has_updated || steps == 0 || is_poisoned(&training->agreed))
+    bool all = training->n_skipped == steps;
+    bool few = 2 * training->n_skipped <= steps && training->n_lost == 0;
+    if (few || is_poisoned(&training->agreed))
         return;
     progress_end(&session->progress);
-    fprintf(stderr,
-            "warning: the model is what it was: %s %lld step%s skipped, since gradients were not "
-            "finite at the loss scale; a smaller train.loss_scale may help\n",
-            steps == 1 ? "the" : "all", (long long)steps, steps == 1 ? " was" : "s were");
+    if (all)
+        fprintf(stderr, "warning: the model is what it was: %s %lld step%s skipped",
+                steps == 1 ? "the" : "all", (long long)steps, steps == 1 ? " was" : "s were");
+    else
+        fprintf(stderr, "warning: %lld of %lld steps were skipped", (long long)training->n_skipped,
+                (long long)steps);
+    fprintf(stderr, ", since gradients were not finite at the loss scale; %s\n",
+            training->n_lost ? "in the last of them the loss is not a number at any scale"
+                             : "a smaller train.loss_scale may help");
 }
 
 static int32_t share_reports(struct session *session, struct place_context *context,
@@ -328,10 +346,12 @@ static int32_t share_reports(struct session *session, struct place_context *cont
         return status;
     record.seconds = clock_seconds() - begin;
     training->agreed = reports_merge(session->program, reports, &record);
+    training->n_lost = training->agreed.is_lost ? training->n_lost + 1 : 0;
+    training->agreed.stays_lost = training->n_lost == MOST_LOST_STEPS;
+    training->n_skipped += record.skipped;
     reports_carried(session->program, reports, training->of_islands);
     atomic_store(&session->trained, training->step);
     if (context->rank == 0) {
-        training->has_updated |= !record.skipped;
         show_step(session, context, &record);
         warn_of_idle_step(session, training, &record);
     }
@@ -436,7 +456,8 @@ int32_t train_steps(struct session *session, struct place_context *context) {
     if (training.agreed.failed)
         atomic_store(&session->failed, 1);
     if (is_poisoned(&training.agreed))
-        atomic_store(&session->poisoned, 1);
+        atomic_store(&session->poisoned,
+                     training.step - (training.agreed.stays_lost ? MOST_LOST_STEPS - 1 : 0));
     if (context->rank == 0 && progress_end(&session->progress) != 0 && !status && !ends_early)
         status = context_fail(context, -1, PLACE_ERROR_HOST,
                               "standard output cannot be written: %s", strerror(errno));
