@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "runtime/disk.h"
 #include "runtime/host/checkpoint.h"
 #include "runtime/host/last_words.h"
 #include "runtime/host/log.h"
@@ -58,26 +57,28 @@ static int64_t most_new(const struct session *session) {
 
 /* Room for one more than there are, before time is spent; a run whose later ones lack it is told,
  * since others may make room meanwhile. */
-static int check_room(const struct session *session, char *message, size_t message_bytes) {
+static int check_room(struct session *session, char *message, size_t message_bytes) {
     const struct checkpoints *checkpoints = &session->checkpoints;
     char need[32], room[32];
-    int64_t there = disk_room(checkpoints->folder.path);
+    const char *path = checkpoints->folder.path;
+    int64_t there = room_left(&session->claims, path);
     int64_t bytes = tensor_files_bytes(&checkpoints->files);
     int64_t fitting = there / bytes, more = most_new(session);
     if (fitting > 0 && fitting < more)
         fprintf(
             stderr,
-            "warning: %s: its disk has room for %lld checkpoint%s of %s, and there will be %lld "
+            "warning: %s: its disk has room for %lld checkpoint%s of %s%s, and there will be %lld "
             "more at once; keep fewer with --keep, make room, or name a folder elsewhere\n",
-            checkpoints->folder.path, (long long)fitting, plural_s(fitting),
-            format_bytes(need, sizeof need, bytes), (long long)more);
+            path, (long long)fitting, plural_s(fitting), format_bytes(need, sizeof need, bytes),
+            room_beside(&session->claims, path), (long long)more);
     if (fitting > 0)
         return 0;
     format_lack(need, room, bytes, there);
-    snprintf(message, message_bytes,
-             "%s: a checkpoint has %s, but its disk has only %s left; make room, or name a folder "
-             "elsewhere",
-             checkpoints->folder.path, need, room);
+    snprintf(
+        message, message_bytes,
+        "%s: a checkpoint has %s, but its disk has only %s left%s; make room, or name a folder "
+        "elsewhere",
+        path, need, room, room_beside(&session->claims, path));
     return -1;
 }
 

@@ -31,7 +31,7 @@ static int obstacle_of(const char *folder, int64_t bytes) {
     return obstacle;
 }
 
-int offload_check(const struct session *session, int ranks, char *message, size_t message_bytes) {
+int offload_check(struct session *session, int ranks, char *message, size_t message_bytes) {
     int64_t each = program_arena_bytes(session->program, PLACE_DISK);
     const char *folder = offload_folder(session->options);
     char need[32], room[32];
@@ -50,9 +50,11 @@ int offload_check(const struct session *session, int ranks, char *message, size_
                  folder, strerror(obstacle), disk_remedy(obstacle));
         return -1;
     }
-    int64_t there = disk_room(folder);
-    if (each <= there / ranks)
+    int64_t there = room_left(&session->claims, folder);
+    if (each <= there / ranks) {
+        room_claim(&session->claims, folder, each * ranks);
         return 0;
+    }
     format_lack(need, room, each * ranks, there);
     snprintf(message, message_bytes,
              "%s: what is kept on disk takes %s (%d rank%s here), but only %s are left there; make "

@@ -6,7 +6,7 @@
 /* The folder of the files: what was asked for, else where temporary files are that may be large. */
 const char *offload_folder(const struct place_run_options *options);
 /* Whether it can take the files of so many ranks of this machine: 0, or -1 with a message. */
-int offload_check(const struct session *session, int ranks, char *message, size_t message_bytes);
+int offload_check(struct session *session, int ranks, char *message, size_t message_bytes);
 
 /* Warns of a folder that is on no disk of this machine. */
 void offload_warn(const struct session *session);

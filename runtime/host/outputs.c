@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "runtime/disk.h"
 #include "runtime/host/file.h"
 #include "runtime/host/folder.h"
 #include "runtime/host/kind.h"
@@ -65,17 +64,20 @@ static int check_distinct(const struct named_file *files, int n, const char *con
     return 0;
 }
 
-static int check_room(const struct named_file *file, const char *place, char *message,
-                      size_t bytes) {
+static int check_room(const struct named_file *file, struct claims *claims, const char *place,
+                      char *message, size_t bytes) {
     char copy[4096], need[32], room[32];
-    int64_t there = disk_room(parent_of(place, copy, sizeof copy));
-    if (file->bytes <= there)
+    const char *folder = parent_of(place, copy, sizeof copy);
+    int64_t there = room_left(claims, folder);
+    if (file->bytes <= there) {
+        room_claim(claims, folder, file->bytes);
         return 0;
+    }
     format_lack(need, room, file->bytes, there);
     snprintf(message, bytes,
-             "%s: it will have %s, but its disk has only %s left; make room, or name a folder "
+             "%s: it will have %s, but its disk has only %s left%s; make room, or name a folder "
              "elsewhere",
-             file->path, need, room);
+             file->path, need, room, room_beside(claims, folder));
     return -1;
 }
 
@@ -104,7 +106,8 @@ static int check_outside(const struct named_file *file, char *message, size_t by
     return -1;
 }
 
-static int check_writable(const struct named_file *file, char *message, size_t bytes) {
+static int check_writable(const struct named_file *file, struct claims *claims, char *message,
+                          size_t bytes) {
     if (file->path && !*file->path) {
         snprintf(message, bytes, "%s names no file; give it a name, or leave it out", file->option);
         return -1;
@@ -113,7 +116,7 @@ static int check_writable(const struct named_file *file, char *message, size_t b
     if (!file->path || !file->whole)
         return 0;
     if (new_file_probe(file->path, place) == 0)
-        return check_room(file, place, message, bytes);
+        return check_room(file, claims, place, message, bytes);
     snprintf(message, bytes,
              "%s: cannot be written: %s; name a regular file in a folder that exists and may be "
              "written",
@@ -162,11 +165,11 @@ static void list_files(const struct session *session, struct named_file files[N_
     memcpy(files, listed, sizeof listed);
 }
 
-int run_outputs_check(const struct session *session, char *message, size_t message_bytes) {
+int run_outputs_check(struct session *session, char *message, size_t message_bytes) {
     struct named_file files[N_FILES];
     list_files(session, files);
     for (int i = 0; i < N_FILES; i++)
-        if (check_writable(&files[i], message, message_bytes) != 0)
+        if (check_writable(&files[i], &session->claims, message, message_bytes) != 0)
             return -1;
     if (check_data(files, N_FILES, &session->data, message, message_bytes) != 0 ||
         check_data(files, N_FILES, &session->eval, message, message_bytes) != 0 ||

@@ -6,6 +6,6 @@
 #include "runtime/host/session.h"
 
 /* Checks outputs, once the inputs are open: 0, or -1 with one line in `message`. */
-int run_outputs_check(const struct session *session, char *message, size_t message_bytes);
+int run_outputs_check(struct session *session, char *message, size_t message_bytes);
 /* The same of the weights that the run starts from, once they are open: none is written over. */
 int run_weights_check(const struct session *session, char *message, size_t message_bytes);

@@ -9,6 +9,7 @@
 #include "runtime/host/progress.h"
 #include "runtime/host/prompt.h"
 #include "runtime/host/resume.h"
+#include "runtime/host/room.h"
 #include "runtime/host/saved_model.h"
 #include "runtime/host/weights.h"
 
@@ -27,6 +28,7 @@ struct session {
     struct weights weights;
     struct saved_model saved;
     struct checkpoints checkpoints;
+    struct claims claims; /* of room for what it writes */
     struct run_log log;
     struct progress progress;
     _Atomic int interrupted;  /* the ranks agreed to stop after a step */
