@@ -105,15 +105,28 @@ static const struct ast_value *with_argument(struct resolver *r, const struct as
     return with;
 }
 
-static void report_no_rule(struct resolver *r, const struct ast_path *path, const char *argument,
-                           const struct ast_value *value) {
-    const char *words = "train";
-    for (uint32_t i = 0; i + 1 < path->n; i++)
-        words = arena_format(r->arena, "%s.%s", words, path->items[i].name.text);
-    struct diagnostic *d = report(r->diagnostics, E118, path->span,
-                                  "the file has no `%s` whose `%s` could be set", words, argument);
-    diagnostic_help(d, "set the whole of it: `-D '%s=adamw(%s = %s)'`", words, argument,
-                    ast_value_text(r->arena, value));
+// The optimizer of all that has none of its own; NULL: the file says none.
+static const struct ast_value *general_optimizer(const struct train_draft *draft) {
+    for (uint32_t i = 0; i < draft->n_rules; i++)
+        if (draft->rules[i].rule.selector.n_roles == 0)
+            return draft->rules[i].value;
+    return NULL;
+}
+
+// What holds there without a rule, with the argument, as a rule.
+static void report_no_rule(struct resolver *r, const struct train_draft *draft,
+                           const struct ast_path *path, struct ast_argument argument) {
+    struct span span = span_join(path->items[0].name.span, path->items[path->n - 2].span);
+    const char *words = arena_format(r->arena, "train.%.*s", (int)(span.end - span.begin),
+                                     r->diagnostics->sources->items[span.source].text + span.begin);
+    const struct ast_value adamw = {.kind = AST_NAME, .name = "adamw"};
+    const struct ast_value *general = general_optimizer(draft);
+    struct diagnostic *d =
+        report(r->diagnostics, E118, path->span, "the file has no `%s` whose `%s` could be set",
+               words, argument.name.text);
+    diagnostic_help(
+        d, "set the whole of it: `-D '%s=%s'`", words,
+        ast_value_text(r->arena, with_argument(r, general ? general : &adamw, argument)));
 }
 
 // `-D train.optimizer.norm.lr=1e-4`: one argument of what the file says. Its other arguments stay.
@@ -127,20 +140,18 @@ static void set_argument(struct resolver *r, struct train_draft *draft,
     struct selector everything = {.span = path->span}, selector;
     if (!resolve_selector(r, &rule, 1, &everything, &selector))
         return;
+    struct ast_argument argument = {
+        .kind = ARGUMENT_VALUE, .span = field->span, .name = name, .value = field->value};
     for (uint32_t i = 0; i < draft->n_rules; i++) {
         struct drafted_rule *drafted = &draft->rules[i];
         if (!selector_equal(&drafted->rule.selector, &selector))
             continue;
         bool takes = drafted->value->kind == AST_CALL || drafted->value->kind == AST_NAME;
         if (takes) // else what it is is reported when it is read
-            drafted->value = with_argument(r, drafted->value,
-                                           (struct ast_argument){.kind = ARGUMENT_VALUE,
-                                                                 .span = field->span,
-                                                                 .name = name,
-                                                                 .value = field->value});
+            drafted->value = with_argument(r, drafted->value, argument);
         return;
     }
-    report_no_rule(r, path, name.text, field->value);
+    report_no_rule(r, draft, path, argument);
 }
 
 // What no selector can end with.
