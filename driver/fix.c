@@ -25,14 +25,25 @@ static struct span edited_span(const struct diagnostic *d, const struct diagnost
     return span_of(edit->span.source, begin, begin + (uint32_t)strlen(edit->text));
 }
 
+static bool spans_meet(struct span a, struct span b) {
+    return a.source == b.source && a.begin < b.end && b.begin < a.end;
+}
+
+static bool points_at(const struct diagnostic *error, struct span text) {
+    bool points = spans_meet(error->span, text);
+    for (uint32_t i = 0; i < error->n_labels && !points; i++)
+        points = spans_meet(error->labels[i].span, text);
+    return points;
+}
+
 // Does an error of the edited text point at what an edit has put there?
 static bool is_blamed(const struct diagnostic *d, const struct compilation *trial) {
     for (uint32_t k = 0; k < trial->diagnostics->n_items; k++) {
         const struct diagnostic *error = trial->diagnostics->items[k];
         for (uint32_t i = 0; i < d->n_edits && error->severity == SEVERITY_ERROR; i++) {
             struct span text = edited_span(d, &d->edits[i]);
-            if (error->span.source == trial->file.source && error->span.begin < text.end &&
-                text.begin < error->span.end)
+            text.source = trial->file.source;
+            if (points_at(error, text))
                 return true;
         }
     }

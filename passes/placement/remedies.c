@@ -120,17 +120,27 @@ static const char *by_text(struct placing *p, const struct mode_statement *old,
     return by && by->by != CUT_FLAT ? arena_format(p->arena, " by %s", mode_by_text(by)) : "";
 }
 
+static void propose_extent_by(struct placing *p, struct diagnostic *d,
+                              const struct storage *storage, enum state state, enum extent extent,
+                              const struct axis_list *axes, const struct mode_statement *beside,
+                              const char *by) {
+    const struct mode_statement *old = storage->modes[state][axes->axes[0]];
+    const struct proposal proposed = {
+        .state = state, .extent = extent, .by = by, .axes = axes, .options = ""};
+    propose_mode(p, d, old, &proposed, beside);
+}
+
 void propose_extent(struct placing *p, struct diagnostic *d, const struct storage *storage,
                     enum state state, enum extent extent, const struct axis_list *axes,
                     const struct mode_statement *beside) {
     const struct mode_statement *old = storage->modes[state][axes->axes[0]];
-    const struct proposal proposed = {.state = state,
-                                      .extent = extent,
-                                      .by = extent == EXTENT_REPLICATED ? ""
-                                                                        : by_text(p, old, beside),
-                                      .axes = axes,
-                                      .options = ""};
-    propose_mode(p, d, old, &proposed, beside);
+    const char *by = extent == EXTENT_REPLICATED ? "" : by_text(p, old, beside);
+    propose_extent_by(p, d, storage, state, extent, axes, beside, by);
+}
+
+void propose_flat_extent(struct placing *p, struct diagnostic *d, const struct storage *storage,
+                         enum state state, enum extent extent, const struct axis_list *axes) {
+    propose_extent_by(p, d, storage, state, extent, axes, storage->modes[state][axes->axes[0]], "");
 }
 
 // Whether the state is kept over all axes as over the first.

@@ -14,6 +14,9 @@ const char *subject_text(struct placing *, enum state state, const struct mode_s
 void propose_extent(struct placing *, struct diagnostic *, const struct storage *, enum state state,
                     enum extent extent, const struct axis_list *axes,
                     const struct mode_statement *beside);
+// The same in flat shards, in place of what was said or behind it.
+void propose_flat_extent(struct placing *, struct diagnostic *, const struct storage *,
+                         enum state state, enum extent extent, const struct axis_list *axes);
 // A state of `odd` kept over the axes as that of `like`, where one statement says so.
 void propose_alike(struct placing *, struct diagnostic *, const struct storage *odd,
                    const struct storage *like, enum state state, const struct axis_list *axes);

@@ -96,7 +96,10 @@ static void report_shards(struct placing *p, const struct tensor *tensor, int64_
     diagnostic_label(d, origin_span(&rule->origin), "the update mixes rows and columns");
     diagnostic_origin(d, origin);
     diagnostic_help(d, "gather at the update what it needs whole");
-    propose_extent(p, d, storage, STATE_OPTIMIZER, EXTENT_GATHERED, &axes, said);
+    if (storage->along && has_sides(p, tensor)) // which is not built in parts
+        propose_flat_extent(p, d, storage, STATE_OPTIMIZER, EXTENT_GATHERED, &axes);
+    else
+        propose_extent(p, d, storage, STATE_OPTIMIZER, EXTENT_GATHERED, &axes, said);
 }
 
 // The axes that cut the optimizer's states of a tensor, each by a statement.
