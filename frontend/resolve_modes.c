@@ -235,13 +235,15 @@ static void read_bucket(const struct mode_reader *m, const struct ast_value *val
     read_bytes_quantity(m->r, value, "`bucket`", &m->out->bucket_bytes);
 }
 
-static void read_offload_target(const struct mode_reader *m, const struct ast_value *value) {
-    static const char *const words[] = {
+static const char *const offload_words[] = {
 #define OFFLOAD_WORD(text) text,
 #include "frontend/words.def"
-    };
+};
+enum { N_OFFLOAD_WORDS = sizeof offload_words / sizeof *offload_words };
+
+static void read_offload_target(const struct mode_reader *m, const struct ast_value *value) {
     int word;
-    if (read_choice(m->r, value, "`to`", words, 2, &word))
+    if (read_choice(m->r, value, "`to`", offload_words, N_OFFLOAD_WORDS, &word))
         m->out->to = word == 0 ? TIER_HOST : TIER_DISK;
 }
 
@@ -509,6 +511,13 @@ static void report_unnamed_argument(const struct mode_reader *m, const struct as
                                   : options  ? "`%s` takes no axis, only options by name"
                                              : "`%s` takes no argument",
                                   ast->name.text);
+    const struct ast_value *value = argument->value;
+    bool is_place = m->mode == MODE_OFFLOADED && value && value->kind == AST_NAME &&
+                    table_find(offload_words, N_OFFLOAD_WORDS, value->name) >= 0;
+    if (is_place) {
+        diagnostic_help(d, "say `to = %s`", value->name);
+        diagnostic_edit(d, argument->span, "to = %s", value->name);
+    }
     if (options || ast->arguments.n > 1)
         return;
     diagnostic_help(d, "over which axes a state is cut another mode of it says");

@@ -11,6 +11,12 @@ static const char *const type_words[] = {
 #define TYPE_WORD(text) text,
 #include "frontend/words.def"
 };
+static const struct type_alias {
+    const char *alias, *text;
+} type_aliases[] = {
+#define TYPE_ALIAS(alias, text) {alias, text},
+#include "frontend/words.def"
+};
 static const enum dtype types[] = {DTYPE_BF16, DTYPE_F16, DTYPE_F32, DTYPE_F64, DTYPE_NONE};
 enum {
     N_TYPE_WORDS = sizeof type_words / sizeof *type_words,
@@ -40,6 +46,22 @@ static void report_short_sums(struct resolver *r, struct span span) {
            "`relax gradient_integrity over AXES { gradients : replicated(AXES, wire = int8) }`");
 }
 
+// The name of the type that another system calls so, or that itself.
+static const char *word_of(const char *name) {
+    for (size_t i = 0; i < sizeof type_aliases / sizeof *type_aliases; i++)
+        if (strcmp(type_aliases[i].alias, name) == 0)
+            return type_aliases[i].text;
+    return name;
+}
+
+static void report_alias(struct resolver *r, const struct ast_value *value) {
+    const char *word = word_of(value->name);
+    struct diagnostic *d =
+        report(r->diagnostics, E105, value->span, "`%s` is called `%s` here", value->name, word);
+    diagnostic_help(d, "say `%s`", word);
+    diagnostic_edit(d, value->span, "%s", word);
+}
+
 // A type by its name; false: reported. `use`: N_PRECISION_USES: of all.
 static bool read_type(struct resolver *r, const struct ast_value *value, const char *what,
                       enum precision_use use, enum dtype *out) {
@@ -50,6 +72,10 @@ static bool read_type(struct resolver *r, const struct ast_value *value, const c
     }
     if (word >= N_BUILT_TYPES) {
         report_unsupported(r, value->span, UNSUPPORTED_NARROW_TYPES);
+        return false;
+    }
+    if (value->kind == AST_NAME && word_of(value->name) != value->name) {
+        report_alias(r, value);
         return false;
     }
     // Types that are not built are not offered.
