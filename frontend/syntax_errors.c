@@ -184,11 +184,16 @@ static void suggest_quotes(struct parser *p, struct diagnostic *d, struct span s
     diagnostic_edit(d, span_of(span.source, span.begin, span.begin + length), "\"%s\"", name);
 }
 
+// Where what stands before this place ends.
+static uint32_t without_blanks(const struct parser *p, uint32_t end) {
+    while (end > 0 && strchr(" \t\r\n", p->text[end - 1]))
+        end--;
+    return end;
+}
+
 // Suggests a comma behind what stands before the span.
 static void suggest_comma(struct parser *p, struct diagnostic *d, struct span span) {
-    uint32_t end = span.begin;
-    while (end > 0 && strchr(" \t", p->text[end - 1]))
-        end--;
+    uint32_t end = without_blanks(p, span.begin);
     diagnostic_help(d, "a comma stands between two of these");
     diagnostic_edit(d, span_of(span.source, end, end), ",");
 }
@@ -223,6 +228,27 @@ static void suggest_no_comma(struct parser *p, struct diagnostic *d, struct span
         diagnostic_help(d, "nothing stands between what is in braces: leave `,` out");
         diagnostic_edit(d, span, "%s", "");
     }
+}
+
+// `sharded(by tensor)`, `sharded(dp, by tensor)`, `sharded(dp, by = tensor)`: the way to cut is no option.
+static void suggest_way_to_cut(struct parser *p, struct diagnostic *d, struct span span) {
+    uint32_t before = without_blanks(p, span.begin);
+    uint32_t behind = span.end + (uint32_t)strspn(p->text + span.end, " \t");
+    diagnostic_help(d, "how a state is cut stands behind its axes: `sharded(dp by tensor)`");
+    if (before > 0 && p->text[before - 1] == ',')
+        diagnostic_edit(d,
+                        span_of(span.source, without_blanks(p, before - 1),
+                                p->text[behind] == '=' ? behind + 1 : span.end),
+                        " by");
+}
+
+// `states : offloaded`: a mode where a letter of each state is taken.
+static void suggest_letters(struct parser *p, struct diagnostic *d, struct span span) {
+    if (is_word(p, word_behind_which(p, span, " \t:"), "states"))
+        diagnostic_help(d,
+                        "`states` takes a letter of each, as in `states : (R, S, S, R) on dp`; "
+                        "of one state say `optimizer : %.*s`",
+                        (int)(span.end - span.begin), p->text + span.begin);
 }
 
 // ---- `of` behind a field's value ----------------------------------------------------------------
@@ -339,6 +365,10 @@ void report_unexpected(struct parser *p, struct span span, const char *found,
     const struct open_bracket *open = p->n_brackets ? &p->brackets[p->n_brackets - 1] : NULL;
     if (open && open->kind != '{' && open->span.begin < span.begin)
         diagnostic_label(d, open->span, "`%c` opened here", open->kind);
+    if (strcmp(found, "by") == 0 && open && open->kind == '(')
+        suggest_way_to_cut(p, d, span);
+    if (contains(expected, n_expected, "'('") && n_expected == 1)
+        suggest_letters(p, d, span);
     if (strcmp(found, "','") == 0 && open && open->kind == '{' && p->text[span.begin] == ',')
         suggest_no_comma(p, d, span);
     if (contains(expected, n_expected, "a string in quotes") && n_expected == 1)
