@@ -297,6 +297,7 @@ static const struct schedule_file *schedule_of_rows(const struct schedule_reader
     *s = (struct schedule){.n_ranks = reader->n_rows,
                            .n_stages = reader->n_stages,
                            .n_microbatches = reader->n_microbatches,
+                           .is_of_2024 = old,
                            .rank_of = reader->rank_of,
                            .ranks = ARENA_ARRAY(arena, struct rank_tasks, reader->n_rows)};
     *file = (struct schedule_file){.name = name,

@@ -52,6 +52,7 @@ struct schedule {
     uint32_t *rank_of;        // by stage
     struct rank_tasks *ranks; // by rank
     bool splits_backward;     // somewhere I and W stand apart
+    bool is_of_2024;          // as in files of that year I is called B, and B BW
     bool sums_ends; // what the last stage makes of weights in a microbatch the first stage adds to
 };
 

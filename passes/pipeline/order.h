@@ -45,8 +45,8 @@ struct schedule_fault {
 // time is for schedule_simulate to say. Allocates its texts in `arena`.
 bool schedule_is_wrong(struct arena *, const struct schedule *, struct schedule_fault *out);
 
-// `0F3`, as files of schedules write a task today.
-const char *task_text(struct arena *, const struct task *);
+// `0F3`, as the file writes a task from which the schedule is, or as files do today.
+const char *task_text(struct arena *, const struct schedule *, const struct task *);
 
 // Whether each stage makes gradients of weights of microbatches 2 k and 2 k + 1 one after the other.
 bool schedule_pairs(struct arena *, const struct schedule *);

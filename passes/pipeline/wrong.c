@@ -17,32 +17,40 @@ static const unsigned excluded[N_TASK_KINDS] = {
     [TASK_WEIGHTS] = 1 << TASK_WEIGHTS,
 };
 
-const char *task_text(struct arena *arena, const struct task *task) {
-    return arena_format(arena, "%u%c%u", task->stage, task_letters[task->kind], task->microbatch);
+// What the file from which the schedule is calls a kind.
+static const char *kind_word(struct arena *arena, const struct schedule *s, enum task_kind kind) {
+    static const char *const of_2024[N_TASK_KINDS] = {[TASK_BACKWARD] = "BW", [TASK_INPUTS] = "B"};
+    return s->is_of_2024 && of_2024[kind] ? of_2024[kind]
+                                          : arena_format(arena, "%c", task_letters[kind]);
+}
+
+const char *task_text(struct arena *arena, const struct schedule *s, const struct task *task) {
+    return arena_format(arena, "%u%s%u", task->stage, kind_word(arena, s, task->kind),
+                        task->microbatch);
 }
 
 // False: it is as it should be, and done.
 static bool is_task_wrong(struct arena *arena, const struct schedule *s, uint32_t rank,
                           const struct task *task, uint8_t *done, struct schedule_fault *out) {
-    char letter = task_letters[task->kind];
+    const char *word = kind_word(arena, s, task->kind);
     if (task->stage >= s->n_stages || task->microbatch >= s->n_microbatches) {
         out->what =
-            arena_format(arena, "rank %u has %c of stage %u and microbatch %u, which do not exist",
-                         rank, letter, task->stage, task->microbatch);
+            arena_format(arena, "rank %u has %s of stage %u and microbatch %u, which do not exist",
+                         rank, word, task->stage, task->microbatch);
         out->help = "leave it out";
         return true;
     }
     if (s->rank_of[task->stage] != rank) {
-        out->what = arena_format(arena, "rank %u has %c of stage %u, which is rank %u's", rank,
-                                 letter, task->stage, s->rank_of[task->stage]);
+        out->what = arena_format(arena, "rank %u has %s of stage %u, which is rank %u's", rank,
+                                 word, task->stage, s->rank_of[task->stage]);
         out->help = arena_format(arena, "leave it to rank %u", s->rank_of[task->stage]);
         return true;
     }
     uint8_t *of = &done[(size_t)task->stage * s->n_microbatches + task->microbatch];
     if (*of & excluded[task->kind]) {
         out->what =
-            arena_format(arena, "rank %u does %c of stage %u and microbatch %u a second time", rank,
-                         letter, task->stage, task->microbatch);
+            arena_format(arena, "rank %u does %s of stage %u and microbatch %u a second time", rank,
+                         word, task->stage, task->microbatch);
         out->help = "leave one of the two out";
         return true;
     }
@@ -50,9 +58,9 @@ static bool is_task_wrong(struct arena *arena, const struct schedule *s, uint32_
         struct task read = *task;
         read.kind = task->kind == TASK_WEIGHTS ? TASK_INPUTS : TASK_FORWARD;
         out->what =
-            arena_format(arena, "rank %u does %c of stage %u and microbatch %u before %c", rank,
-                         letter, task->stage, task->microbatch, task_letters[read.kind]);
-        out->help = arena_format(arena, "let it come behind `%s`", task_text(arena, &read));
+            arena_format(arena, "rank %u does %s of stage %u and microbatch %u before %s", rank,
+                         word, task->stage, task->microbatch, kind_word(arena, s, read.kind));
+        out->help = arena_format(arena, "let it come behind `%s`", task_text(arena, s, &read));
         return true;
     }
     *of |= (uint8_t)(1 << task->kind);
@@ -70,9 +78,9 @@ static bool lacks_task(struct arena *arena, const struct schedule *s, uint32_t s
                         .stage = stage,
                         .microbatch = microbatch};
     uint32_t rank = s->rank_of[stage];
-    out->what = arena_format(arena, "rank %u never does %c of stage %u and microbatch %u", rank,
-                             task_letters[task.kind], stage, microbatch);
-    out->help = arena_format(arena, "add `%s`", task_text(arena, &task));
+    out->what = arena_format(arena, "rank %u never does %s of stage %u and microbatch %u", rank,
+                             kind_word(arena, s, task.kind), stage, microbatch);
+    out->help = arena_format(arena, "add `%s`", task_text(arena, s, &task));
     out->place = (struct task_place){rank, s->ranks[rank].n};
     return true;
 }

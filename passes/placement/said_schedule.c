@@ -179,8 +179,8 @@ static void help_run(struct placing *p, struct diagnostic *d, const struct sched
         const struct task *kept = &simulation->cycle[(i + 1) % simulation->n_cycle].task;
         if (!runs_moved(p, schedule, read, kept))
             continue;
-        diagnostic_help(d, "let `%s` come before `%s`", task_text(p->arena, read),
-                        task_text(p->arena, kept));
+        diagnostic_help(d, "let `%s` come before `%s`", task_text(p->arena, schedule, read),
+                        task_text(p->arena, schedule, kept));
         return;
     }
     diagnostic_help(d, "begin with the order of a method, which runs: `placec emit --as=pipeline` "
@@ -200,10 +200,10 @@ static bool check_runs(struct placing *p, const struct schedule *schedule) {
         p, cell_of(p, &cycle[0].task),
         arena_format(p->arena, "in this order %u tasks wait for each other", simulation.n_cycle));
     diagnostic_say(d, "waits for %s, which stands behind another that waits",
-                   task_text(p->arena, &cycle[0].read));
+                   task_text(p->arena, schedule, &cycle[0].read));
     for (uint32_t i = 1; i < simulation.n_cycle && i <= CYCLE_LABELS; i++)
         diagnostic_label(d, cell_of(p, &cycle[i].task), "waits for %s",
-                         task_text(p->arena, &cycle[i].read));
+                         task_text(p->arena, schedule, &cycle[i].read));
     help_run(p, d, schedule, &simulation);
     return false;
 }
