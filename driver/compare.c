@@ -99,14 +99,15 @@ static const char *stem(struct arena *arena, const char *path) {
 
 // With its folder, where another file has the same.
 static const char *file_name(struct columns *all, const char *path) {
-    const char *name = stem(&all->arena, path), *at = path + strlen(path);
+    const char *name = stem(&all->arena, path), *slash = strrchr(path, '/'), *folder = slash;
     int n = 0;
     for (int i = 0; i < all->options->n_operands; i++)
         n += strcmp(stem(&all->arena, all->options->operands[i]), name) == 0;
-    for (int slashes = 0; at > path && slashes<2; slashes += at> path && at[-1] == '/')
-        at--;
-    size_t ending = strlen(strrchr(path, '/') ? strrchr(path, '/') + 1 : path) - strlen(name);
-    return n < 2 ? name : arena_format(&all->arena, "%.*s", (int)(strlen(at) - ending), at);
+    if (n < 2 || !slash)
+        return name;
+    while (folder > path && folder[-1] != '/')
+        folder--;
+    return arena_format(&all->arena, "%.*s/%s", (int)(slash - folder), folder, name);
 }
 
 static void add_file(struct columns *all, const char *path) {
