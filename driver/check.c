@@ -21,8 +21,10 @@ int verb_check(const struct options *options) {
         status = c.diagnostics->n_errors ? STATUS_REFUSED : STATUS_OK;
     } else {
         int drawn = STATUS_OK;
-        if (accepted)
+        if (accepted) {
             report_text(&c, options, stdout);
+            report_strategies(&c, options, stdout);
+        }
         if (accepted && option_given(options, OPTION_TIMELINE))
             drawn = draw_timeline(&c, options);
         status = compilation_finish(&c, options);

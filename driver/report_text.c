@@ -305,5 +305,4 @@ void report_text(struct compilation *c, const struct options *options, FILE *to)
     print_communication(c, to);
     print_copies(c, to);
     report_time(c, options, to);
-    report_strategies(c, options, to);
 }

@@ -392,10 +392,7 @@ const struct precision_rule *precision_rule_of(const struct precision_config *, 
 // Where the type comes from; of what is not said, what the block or the lack of it does.
 const struct origin *precision_origin(const struct precision_config *, enum precision_use,
                                       const uint8_t *roles, unsigned n_roles, int64_t layer);
-// What says it, as a file does: `gather`, `gather.layers[0:2].mlp`; and where it says the type, nowhere if that is not
-// there, or is of more than this.
-const char *precision_said(struct arena *, const struct precision_config *, enum precision_use,
-                           const uint8_t *roles, unsigned n_roles, int64_t layer);
+// Where a file says the type; nowhere if that is not there, or is of more than this.
 struct span precision_type_span(const struct precision_config *, enum precision_use,
                                 const uint8_t *roles, unsigned n_roles, int64_t layer);
 // The first layer behind this one of which something else may be said, whether the model has it or not.
@@ -409,6 +406,9 @@ bool precision_alike(const struct precision_config *, int64_t a, int64_t b);
 const char *selected_text(struct arena *, const char *name, const struct selector *);
 // The same as a person writes it, `NAME.layers[0:2].norm`.
 const char *selected_words(struct arena *, const char *name, const struct selector *);
+// What says a type, as a file does: `gather`, `gather.layers[0:2].mlp`.
+const char *precision_said(struct arena *, const struct precision_config *, enum precision_use,
+                           const uint8_t *roles, unsigned n_roles, int64_t layer);
 // What is said of activations, where they have another type than what computes, and of parts of the model:
 // `activations = fp32  compute.norm = fp32`, in an order that is not the file's. NULL: nothing.
 const char *precision_parts_text(struct arena *, const struct precision_config *);

@@ -189,6 +189,14 @@ const char *selected_words(struct arena *arena, const char *name, const struct s
     return selected(arena, name, selector, selector->slice_step != 1);
 }
 
+const char *precision_said(struct arena *arena, const struct precision_config *precision,
+                           enum precision_use use, const uint8_t *roles, unsigned n_roles,
+                           int64_t layer) {
+    const struct precision_rule *rule = precision_rule_of(precision, use, roles, n_roles, layer);
+    return rule ? selected_words(arena, precision_names[use], &rule->selector)
+                : precision_names[use];
+}
+
 static void add_loss_scale(struct text *text, const struct loss_scale_config *scale) {
     if (scale->initial == 0)
         return;

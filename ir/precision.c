@@ -181,14 +181,6 @@ const struct origin *precision_origin(const struct precision_config *precision,
     return precision->of_all[use] ? &precision->origins[use] : &precision->origin;
 }
 
-const char *precision_said(struct arena *arena, const struct precision_config *precision,
-                           enum precision_use use, const uint8_t *roles, unsigned n_roles,
-                           int64_t layer) {
-    const struct precision_rule *rule = precision_rule_of(precision, use, roles, n_roles, layer);
-    return rule ? selected_words(arena, precision_names[use], &rule->selector)
-                : precision_names[use];
-}
-
 struct span precision_type_span(const struct precision_config *precision, enum precision_use use,
                                 const uint8_t *roles, unsigned n_roles, int64_t layer) {
     const struct precision_rule *rule = precision_rule_of(precision, use, roles, n_roles, layer);
