@@ -78,6 +78,12 @@ static bool has_sides(const struct placing *p, const struct tensor *tensor) {
     return false;
 }
 
+// What cannot be cut by a dimension yet.
+static bool is_flat_only(const struct placing *p, const struct storage *storage,
+                         const struct tensor *tensor) {
+    return storage->along && has_sides(p, tensor);
+}
+
 static void report_shards(struct placing *p, const struct tensor *tensor, int64_t layer,
                           const struct placed_tensor *placed, unsigned axis) {
     const struct storage *storage = placed->storage;
@@ -96,7 +102,7 @@ static void report_shards(struct placing *p, const struct tensor *tensor, int64_
     diagnostic_label(d, origin_span(&rule->origin), "the update mixes rows and columns");
     diagnostic_origin(d, origin);
     diagnostic_help(d, "gather at the update what it needs whole");
-    if (storage->along && has_sides(p, tensor)) // which is not built in parts
+    if (is_flat_only(p, storage, tensor))
         propose_flat_extent(p, d, storage, STATE_OPTIMIZER, EXTENT_GATHERED, &axes);
     else
         propose_extent(p, d, storage, STATE_OPTIMIZER, EXTENT_GATHERED, &axes, said);
@@ -112,7 +118,7 @@ static void check_shards(struct placing *p, const struct tensor *tensor, int64_t
             report_shards(p, tensor, layer, placed, shards->axes[i]);
             return;
         }
-    if (storage->along && has_sides(p, tensor))
+    if (is_flat_only(p, storage, tensor))
         propose_flat(p,
                      not_yet(p, stored_origin(storage, STATE_OPTIMIZER, shards->axes[0]),
                              "cutting by a dimension what has rows and columns of its own",

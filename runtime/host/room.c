@@ -4,7 +4,8 @@
 #include <sys/stat.h>
 #include "runtime/disk.h"
 
-/* The claim on the path's file system: one of no bytes, if there was none; NULL: it cannot be asked, or there are too many. */
+/* The claim on the path's file system: of no bytes, if there was none; NULL: it cannot be asked, or there are too many
+ * of them. */
 static struct claim *claim_of(struct claims *claims, const char *path) {
     struct stat status;
     if (stat(path, &status) != 0)

@@ -87,8 +87,7 @@ static int32_t fail_poisoned(struct place_context *context, const struct agreed 
         return fail_not_a_number(
             context,
             "the loss is not a number, for the third step in a row, and no loss scale changes "
-            "that. A "
-            "lower learning rate, a longer warmup, train.clip or compute in bf16 may help");
+            "that. A lower learning rate, a longer warmup, train.clip or compute in bf16 may help");
     return fail_not_a_number(
         context, agreed->has_no_loss
                      ? "the loss is not a number, so what this step made is not kept. A lower "
