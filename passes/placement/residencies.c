@@ -119,16 +119,22 @@ static void check_taken(struct placing *p, const struct mode_statement *mode) {
 
 // ---- parameters, optimizer --------------------------------------------------------------------
 
+// Whether the mode says how the tensor's state lives, in some range of layers.
+static bool says_of(const struct placing *p, const struct mode_statement *mode, uint32_t tensor) {
+    const struct placement *placement = p->placement;
+    for (uint32_t r = 0; r < placement->n_ranges; r++)
+        if (placement->tensors[r * placement->n_tensors + tensor].storage->lives[mode->state] ==
+            mode)
+            return true;
+    return false;
+}
+
 // The first tensor whose state lives as the mode says, and of which `lacks` holds; NO_ID: none.
 static uint32_t first_lacking(const struct placing *p, const struct mode_statement *mode,
                               bool (*lacks)(const struct placing *, uint32_t tensor)) {
-    const struct placement *placement = p->placement;
-    for (uint32_t r = 0; r < placement->n_ranges; r++)
-        for (uint32_t t = 0; t < placement->n_tensors; t++)
-            if (placement->tensors[r * placement->n_tensors + t].storage->lives[mode->state] ==
-                    mode &&
-                lacks(p, t))
-                return t;
+    for (uint32_t t = 0; t < p->placement->n_tensors; t++)
+        if (says_of(p, mode, t) && lacks(p, t))
+            return t;
     return NO_ID;
 }
 
@@ -138,16 +144,6 @@ static bool lacks_master(const struct placing *p, uint32_t tensor) {
 
 static bool has_master(const struct placing *p, uint32_t tensor) {
     return !lacks_master(p, tensor);
-}
-
-// Whether the mode says how the tensor's state lives, in some range of layers.
-static bool says_of(const struct placing *p, const struct mode_statement *mode, uint32_t tensor) {
-    const struct placement *placement = p->placement;
-    for (uint32_t r = 0; r < placement->n_ranges; r++)
-        if (placement->tensors[r * placement->n_tensors + tensor].storage->lives[mode->state] ==
-            mode)
-            return true;
-    return false;
 }
 
 static bool share_layers(const struct tensor *a, const struct tensor *b) {
