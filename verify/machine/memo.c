@@ -174,11 +174,12 @@ enum { MOST_PASSING_BYTES = 1 << 20 };
 // Where the call is remembered.
 static struct memo *memo_of(struct abstract_machine *m, const struct judgement *operands,
                             uint32_t n) {
-    struct memo *passing = &m->passing;
+    // Parts call the same units; where a history is kept each tells of its own calls.
+    bool own = !m->sides || m->proof->history;
     if (!m->between || !has_collected(m, operands, n))
-        // Parts call the same units; where a history is kept each tells of its own calls.
-        return m->sides && !m->proof->history ? &m->sides->memo : &m->memo;
-    struct arena *arena = &m->sides->passing;
+        return own ? &m->memo : &m->sides->memo;
+    struct memo *passing = own ? &m->passing : &m->sides->passing;
+    struct arena *arena = &m->sides->passing_memory;
     if (arena_used_bytes(arena) > MOST_PASSING_BYTES)
         sides_forget(m->sides);
     passing->keys.arena = arena;

@@ -35,12 +35,13 @@ struct sides *sides_new(struct arena *arena, struct abstract_machine *machines, 
 void sides_forget(struct sides *sides) {
     for (uint32_t i = 0; i < sides->n; i++)
         sides->machines[i].passing = (struct memo){0};
-    arena_reuse(&sides->passing);
+    sides->passing = (struct memo){0};
+    arena_reuse(&sides->passing_memory);
 }
 
 void sides_free(struct sides *sides) {
     sides_forget(sides);
-    arena_free(&sides->passing);
+    arena_free(&sides->passing_memory);
     for (int i = 0; i < 2; i++)
         arena_free(&sides->states[i]);
 }

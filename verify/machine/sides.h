@@ -87,7 +87,8 @@ struct sides {
     bool lenient;              // a send may be waited for once the receive is started (abreast.c)
     struct arena
         states[2];        // of all stores: what a task leaves there the next ones replace, so what
-    struct arena passing; // of what calls are remembered by that soon will not come again (memo.c)
+    struct memo passing;         // of those that soon will not come again (memo.c)
+    struct arena passing_memory; // of what these are remembered by, of each part's own, too
     size_t kept_bytes;
     int in_use; // is left is moved from one to the other now and then (several parts)
 };
@@ -96,7 +97,7 @@ struct sides {
 struct sides *sides_new(struct arena *, struct abstract_machine *machines, uint32_t n);
 void sides_begin(struct sides *);  // of another step
 void sides_free(struct sides *);   // what is held
-void sides_forget(struct sides *); // what is in `passing`
+void sides_forget(struct sides *); // calls that soon will not come again
 // Does the transfer go to other parts?
 bool sides_exchange(const struct abstract_machine *, const struct exchange *);
 // The collective without the parts' axes: what a part makes of its own before it meets others.
