@@ -81,16 +81,17 @@ struct sides {
     uint32_t n_open, cap_open;
     struct group **groups;
     uint32_t n_groups, cap_groups;
-    struct ends **ends;        // of every part, of every handle of the step
-    struct contents *contents; // by which tasks are repeated (repeat.c)
-    struct memo memo;          // of calls of all parts
-    bool lenient;              // a send may be waited for once the receive is started (abreast.c)
-    struct arena
-        states[2];        // of all stores: what a task leaves there the next ones replace, so what
+    struct ends **ends;          // of every part, of every handle of the step
+    struct contents *contents;   // by which tasks are repeated (repeat.c)
+    struct memo memo;            // of calls of all parts
     struct memo passing;         // of those that soon will not come again (memo.c)
     struct arena passing_memory; // of what these are remembered by, of each part's own, too
+    bool lenient;                // a send may be waited for once the receive is started (abreast.c)
+    // Of all stores: what a task leaves there the next ones replace, so what is left is moved from
+    // one to the other now and then (several parts).
+    struct arena states[2];
+    int in_use;
     size_t kept_bytes;
-    int in_use; // is left is moved from one to the other now and then (several parts)
 };
 
 // The sides of a job, of which each machine is one: nothing is under way.
