@@ -137,12 +137,17 @@ static int64_t sums_apart(const struct block_product *p, int64_t n, bool added) 
     return n <= p->blocks_at_once ? own : own + sums_apart(p, n / 2, true);
 }
 
-/* And of the whole, which is such a sum itself where it is rounded to end in another type. */
+/* And of the whole, which is such a sum itself where it is rounded to end in another type, if it does
+ * not end as soon as some rows of it are made, for whose sums there is room. */
 static int64_t sums_of_tile(const struct block_product *p) {
     if ((int32_t)p->result == COMPUTED_IN(p->operands, p->result))
         return sums_apart(p, p->k.blocks, p->accumulate);
-    return 1 + sums_apart(p, p->k.blocks, false);
+    return is_summed_apart(p, p->k.blocks) ? 1 + sums_apart(p, p->k.blocks, false) : 0;
 }
+
+_Static_assert(PLACE_PRODUCT_ROW_BYTES / sizeof(float) * PLACE_PRODUCT_COLUMN_BYTES <=
+                   PLACE_WORKSPACE_BYTES_PER_THREAD - PLACE_PRODUCT_PANEL_BYTES,
+               "there is room for the sums of rows that are copied at a time");
 
 static void cut_further(struct edges *edges, const struct block_product *p, int64_t tiles,
                         int64_t least_edge) {
