@@ -87,8 +87,8 @@ struct sides {
     struct memo passing;         // of those that soon will not come again (memo.c)
     struct arena passing_memory; // of what these are remembered by, of each part's own, too
     bool lenient;                // a send may be waited for once the receive is started (abreast.c)
-    // Of all stores: what a task leaves there the next ones replace, so what is left is moved from
-    // one to the other now and then (several parts).
+    // What a task leaves in the stores the next ones replace, so what is left is moved from one
+    // arena to the other now and then (several parts).
     struct arena states[2];
     int in_use;
     size_t kept_bytes;
