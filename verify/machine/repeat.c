@@ -35,7 +35,8 @@ struct watched {                  // a task while it is executed
     struct token *before;
     struct sent *sent;
     struct readers readers;
-    uint32_t serial; // of terms: of those that are equal to nothing but themselves
+    struct microbatches read; // of these, its own among them, is what it has read so far
+    uint32_t serial;          // of terms: of those that are equal to nothing but themselves
 };
 
 struct repetition {
@@ -360,6 +361,7 @@ static void watch(struct abstract_machine *m, const struct task_text *text, int3
         .learns = learns && r->n_watched[text->form]++ < MOST_OF_A_FORM,
         .microbatch = microbatch,
         .readers = r->readers,
+        .read = {microbatch, microbatch + 1},
         .cells = arena_copy(arena, r->here.cells, text->n_rows * sizeof *w->cells),
         .numbers = arena_copy(arena, r->here.numbers, text->n_numbers * sizeof *w->numbers),
         .before = ARENA_ARRAY(arena, struct token, text->n_rows),
@@ -370,6 +372,18 @@ static void watch(struct abstract_machine *m, const struct task_text *text, int3
     for (uint32_t i = 0; i < text->n_ends; i++)
         if (text->ends[i].kind == END_SENT)
             w->sent[i] = sends_describe(m, &r->sends, &r->here, i);
+}
+
+void repetition_note_read(struct abstract_machine *m, const struct judgement *value) {
+    struct watched *w = &m->repetition->watched;
+    if (!w->text || !w->learns || value->fault || !judgement_of_time(m->world, value))
+        return;
+    if (number_is_symbolic(value->microbatch)) {
+        w->learns = false;
+        return;
+    }
+    w->read.begin = value->microbatch < w->read.begin ? value->microbatch : w->read.begin;
+    w->read.end = value->microbatch >= w->read.end ? value->microbatch + 1 : w->read.end;
 }
 
 // How many of the task's receives from the same part come before its end, from this one on.
@@ -432,21 +446,20 @@ static bool learn_cells(struct abstract_machine *m, const struct watched *w, str
     return fits;
 }
 
-// A sum that was found is known by a microbatch from which nothing else is: it is in what is left exactly if
-// that is. Else a sum that is begun anew, with the only microbatch that it had, would seem to be left
-// alone. And what is found is not yet all: what comes of a whole sum says nothing about others.
-static bool tells_sums_apart(const struct abstract_machine *m, const struct lemma *lemma,
-                             const struct task_text *text, uint32_t found, int32_t microbatch) {
+// A sum that was found is known by a microbatch from which nothing else is that was read or received: it is
+// in what is left exactly if that is. Else a sum that is begun anew, with the only microbatch that it had,
+// would seem to be left alone. And what is found is not yet all: what comes of a whole sum says nothing
+// about others.
+static bool tells_sums_apart(const struct abstract_machine *m, const struct watched *w,
+                             const struct token *values, uint32_t found) {
     const struct contents *contents = m->repetition->contents;
-    struct microbatches here = {0, 1};
+    struct microbatches here = {w->read.begin - w->microbatch, w->read.end - w->microbatch};
     if (found == NO_MICROBATCHES)
         return true;
-    for (uint32_t i = 0; i < text->n_rows; i++)
-        contents_widen(contents, lemma->before[i], &here);
-    for (uint32_t i = 0; i < text->n_ends; i++)
-        contents_widen(contents, lemma->values[i], &here);
-    here.begin += microbatch;
-    here.end += microbatch;
+    for (uint32_t i = 0; i < w->text->n_ends; i++)
+        contents_widen(contents, values[i], &here);
+    here.begin += w->microbatch;
+    here.end += w->microbatch;
     int32_t n_known = contents_beyond(contents, found, here);
     return n_known > 0 && n_known + here.end - here.begin < m->world->terms->microbatches;
 }
@@ -480,7 +493,7 @@ static void learn(struct abstract_machine *m) {
                           .values = values,
                           .sent = w.sent,
                           .next = r->lemmas[w.text->form]};
-    if (tells_sums_apart(m, &lemma, w.text, found, w.microbatch))
+    if (tells_sums_apart(m, &w, values, found))
         r->lemmas[w.text->form] = arena_copy(arena, &lemma, sizeof lemma);
 }
 

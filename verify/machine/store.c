@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "verify/machine/repeat.h"
 #include "verify/rules/rules.h"
 
 static const struct buffer *buffer_of(const struct program *program, buffer_id id) {
@@ -209,8 +210,8 @@ static struct judgement read_window(struct abstract_machine *m, buffer_id window
     return value;
 }
 
-struct judgement store_read(struct abstract_machine *m, struct reference reference,
-                            struct span span) {
+static struct judgement read_at(struct abstract_machine *m, struct reference reference,
+                                struct span span) {
     struct place place = place_of(m, reference);
     struct look look = look_at(m, place);
     if (place.buffer != reference.buffer)
@@ -218,6 +219,14 @@ struct judgement store_read(struct abstract_machine *m, struct reference referen
     if (look.state != ITEM_READY)
         return judgement_fault(state_fault(m, place, look, span));
     return run_held(m->world, look.run, 0, place.item).value;
+}
+
+struct judgement store_read(struct abstract_machine *m, struct reference reference,
+                            struct span span) {
+    struct judgement value = read_at(m, reference, span);
+    if (m->repetition)
+        repetition_note_read(m, &value);
+    return value;
 }
 
 bool store_holds(struct abstract_machine *m, buffer_id id, int64_t item, struct judgement *value) {
