@@ -89,6 +89,27 @@ static int lacks_value(struct arena *arena, const struct options *options, const
         "`%s` lacks its value", given);
 }
 
+// Whether the word is one of the verb's options, maybe with its value.
+static bool is_option(const struct options *options, const char *word) {
+    size_t dashes = strspn(word, "-"), length = strcspn(word + dashes, "=");
+    bool is = false;
+    for (int i = 0; i < N_OPTIONS && dashes > 0; i++) {
+        const char *name = dashes == 1 ? (char[]){option_rows[i].letter, 0} : option_rows[i].name;
+        is = is || (dashes <= 2 && length > 0 && option_is_of(i, options->verb) &&
+                    strlen(name) == length && strncmp(word + dashes, name, length) == 0);
+    }
+    return is;
+}
+
+// `given` is followed by another option where it must have a value, and getopt took that for it.
+static int option_for_value(struct arena *arena, const struct options *options, const char *given,
+                            int id, const char *value) {
+    return usage_error(
+        options,
+        arena_format(arena, "give it behind the option: `%s %s`", given, option_rows[id].argument),
+        "`%s` lacks its value: `%s` behind it is an option", given, value);
+}
+
 // Words by which other commands read a file. Who asks for that is led to what reads one here, not
 // to an option that writes one, however near it is: `--load` is near `--log`.
 static const char *const reading_words[] = {
@@ -169,6 +190,8 @@ static int take_options(struct arena *arena, int argc, char **argv, struct optio
                                       ? (char[]){'-', (char)optopt, 0}
                                       : argv[optind - 1]);
         int id = code >= LONG_OPTION ? code - LONG_OPTION : option_of_letter(code);
+        if (optarg && optarg == argv[optind - 1] && is_option(options, optarg))
+            return option_for_value(arena, options, argv[optind - 2], id, optarg);
         struct option_list *list = &options->lists[id];
         if (option_rows[id].repeated)
             ARENA_PUSH(arena, list->items, list->n, list->cap, optarg);

@@ -239,6 +239,17 @@ int place_options_check(const char *program, const struct place_run_options *opt
     return wrong ? 2 : -1;
 }
 
+/* Whether the word is one of the options, maybe with its value. */
+static bool is_option(const char *word) {
+    size_t length = strcspn(word, "=");
+    bool is = false;
+    for (int i = 0; i < N_OPTIONS; i++)
+        is = is || (length > 2 && strncmp(word, "--", 2) == 0 &&
+                    strlen(run_options[i].name) == length - 2 &&
+                    strncmp(word + 2, run_options[i].name, length - 2) == 0);
+    return is;
+}
+
 int place_options_parse(int argc, char **argv, struct place_run_options *options) {
     struct option longs[N_OPTIONS + 1];
     char letters[N_OPTIONS + 1];
@@ -256,6 +267,14 @@ int place_options_parse(int argc, char **argv, struct place_run_options *options
         if (id == OPTION_HELP) {
             print_help(argv[0]);
             return fflush(stdout) ? 1 : 0;
+        }
+        if (optarg && optarg == argv[optind - 1] && is_option(optarg)) {
+            fprintf(stderr,
+                    "%s: `--%s` lacks its value: `%s` behind it is an option\n"
+                    "  give it behind the option: `--%s %s`\n",
+                    argv[0], run_options[id].name, optarg, run_options[id].name,
+                    run_options[id].argument);
+            return 2;
         }
         if (is_repeated(argv[0], id, given) || !take_option(argv[0], id, optarg, options))
             return 2;
