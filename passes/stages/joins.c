@@ -17,19 +17,24 @@ _Static_assert(1 << MAX_LEVELS == LIMIT_REPRODUCIBLE_MICROBATCHES, "each level h
 
 // ---- what is joined ---------------------------------------------------------------------------
 
-// The next op of a block's calls that joins sums; NULL: there are no more.
 struct join_walk {
     const struct splitter *s;
+    struct block block; // the task's statements, to which their walk refers
     struct statement_walk statements;
     const struct call *call; // whose op it is
     uint32_t next;           // of its unit's ops
 };
 
-static struct join_walk walk_joins(const struct splitter *s, const struct task_block *task) {
-    const struct block block = {(struct statement *)task->statements, task->n, task->n};
-    return (struct join_walk){.s = s, .statements = walk_statements(&block)};
+static void join_walk_begin(struct join_walk *walk, const struct splitter *s,
+                            const struct task_block *task) {
+    *walk = (struct join_walk){
+        .s = s,
+        .block = {(struct statement *)task->statements, task->n, task->n},
+        .statements = walk_statements(&walk->block),
+    };
 }
 
+// The next op of a block's calls that joins sums; NULL: there are no more.
 static const struct op *next_join(struct join_walk *walk) {
     for (;;) {
         const struct unit *unit = walk->call ? &walk->s->whole->job->units[walk->call->unit] : NULL;
@@ -47,8 +52,9 @@ static const struct op *next_join(struct join_walk *walk) {
 }
 
 static void note_kept(struct splitter *s, const struct task_block *task) {
-    struct join_walk walk = walk_joins(s, task);
+    struct join_walk walk;
     const struct op *op;
+    join_walk_begin(&walk, s, task);
     while ((op = next_join(&walk))) {
         if (op->kind != OP_CARRY)
             continue;
@@ -95,7 +101,8 @@ void find_joins(struct splitter *s, struct task_loop *loop) {
     uint32_t *whole = ARENA_ARRAY(s->scratch, uint32_t, (size_t)s->microbatches);
     for (uint32_t i = 0; i < loop->n; i++) {
         struct task_block *task = &loop->tasks[i];
-        struct join_walk walk = walk_joins(s, task);
+        struct join_walk walk;
+        join_walk_begin(&walk, s, task);
         if (!next_join(&walk))
             continue;
         task->joins = ARENA_NEW(s->scratch, struct joins);
