@@ -2,7 +2,7 @@
 """Generated pairs of HLO texts (equal/pairs.py) are what they are said to be: executed, each right one is equal, each
 wrong one can be executed, and most mistakes bite. The same seed makes the same texts.
 
-usage: equal_pairs.py JUDGE"""
+usage: equal_pairs.py JUDGE    with PLACE_TEST_EVERY=N in the environment, fewer of them"""
 import filecmp
 import os
 import re
@@ -12,7 +12,7 @@ import tempfile
 
 JUDGE, = sys.argv[1:]
 PAIRS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "equal", "pairs.py")
-COUNT, MUTANTS = 200, 1
+COUNT, MUTANTS = 40 if int(os.environ.get("PLACE_TEST_EVERY", 1)) > 1 else 200, 1
 
 
 def made(folder, count):

@@ -3,6 +3,7 @@
  * it, and the gradients of keys and values are joined as collectives do, bit for bit. In every
  * version, on teams of one to three. */
 #include "runtime_kernel_fixture.h"
+#include "sample.h"
 #include "runtime/transport/collective.h"
 
 enum { MOST_DEVICES = 8 };
@@ -176,6 +177,8 @@ static void check_shapes(struct place_context *const teams[3]) {
         for (int type = 0; type < 3; type++) {
             static const int types[] = {PLACE_F64, PLACE_F32, PLACE_BF16};
             struct shape shape = shapes[i];
+            if (sample_every() > 1 && (3 * i + (size_t)type) % 4)
+                continue;
             shape.dtype = types[type];
             check_shape(teams, &shape);
         }
