@@ -197,10 +197,11 @@ struct ast_modes {
     struct span span;
 };
 
-struct ast_letter { // `S*+O`
+enum { MOST_RESIDENCIES = 2 };
+struct ast_letter { // `S*+O`, `S+O+M`
     struct ast_name extent;
     bool starred;
-    struct ast_name residency; // text NULL: none
+    struct ast_name residencies[MOST_RESIDENCIES]; // text NULL: none, nor any behind it
     struct span span;
 };
 struct ast_letters {

@@ -216,8 +216,8 @@ static void print_letters(FILE *out, const struct ast_letters *letters) {
     for (uint32_t i = 0; i < letters->n; i++) {
         const struct ast_letter *letter = &letters->items[i];
         fprintf(out, "%s%s%s", i ? ", " : "", letter->extent.text, letter->starred ? "*" : "");
-        if (letter->residency.text)
-            fprintf(out, "+%s", letter->residency.text);
+        for (int k = 0; k < MOST_RESIDENCIES && letter->residencies[k].text; k++)
+            fprintf(out, "+%s", letter->residencies[k].text);
     }
 }
 

@@ -62,8 +62,10 @@ static bool mode_offloads(const struct ast_modes *modes) {
 static bool letter_offloads(const struct ast_letters *letters) {
     for (uint32_t i = 0; i < letters->n; i++) {
         const struct ast_letter *letter = &letters->items[i];
-        if (strcmp(letter->extent.text, "O") == 0 ||
-            (letter->residency.text && strcmp(letter->residency.text, "O") == 0))
+        bool offloads = strcmp(letter->extent.text, "O") == 0;
+        for (int k = 0; k < MOST_RESIDENCIES && letter->residencies[k].text; k++)
+            offloads = offloads || strcmp(letter->residencies[k].text, "O") == 0;
+        if (offloads)
             return true;
     }
     return false;

@@ -39,6 +39,7 @@ struct mode_reader {
     const struct scope *scope;
     enum mode mode;
     struct mode_statement *out;
+    const struct ast_letter *letter; // of a tuple, which says it; NULL: words
 };
 
 // The axes of the mode on which nothing around it relaxes the condition. A mode without axes is
@@ -466,8 +467,11 @@ static bool check_meaning(const struct mode_reader *m, struct span span) {
     } else if (m->mode == MODE_GATHERED && state == STATE_GRADIENTS) {
         d = report(m->r->diagnostics, E121, span,
                    "gradients are reduced once and used once; nothing gathers them");
-        diagnostic_help(d, "write `sharded`");
-        diagnostic_edit(d, span, "sharded");
+        const char *right = m->letter ? "S" : "sharded";
+        for (int i = 0; m->letter && i < MOST_RESIDENCIES && m->letter->residencies[i].text; i++)
+            right = arena_format(m->r->arena, "%s+%s", right, m->letter->residencies[i].text);
+        diagnostic_help(d, "write `%s`", right);
+        diagnostic_edit(d, span, "%s", right);
     }
     return !d;
 }
@@ -655,35 +659,39 @@ void expand_mode(struct expansion *e, const struct frame *frame, const struct sc
 
 // ---- tuples -----------------------------------------------------------------------------------
 
-// R, S, S*, M, O; a residency may follow an extent. False: reported.
-static bool read_letter(const struct mode_reader *m, const struct ast_letter *letter,
-                        enum mode *extent, enum mode *residency) {
-    const char *text = letter->extent.text;
-    enum mode recomputed = m->out->state == STATE_ACTIVATIONS ? MODE_RECOMPUTED : MODE_MATERIALIZED;
-    *extent = MODE_REPLICATED;
-    *residency = MODE_STORED;
-    if (strcmp(text, "S") == 0)
-        *extent = letter->starred ? MODE_GATHERED : MODE_SHARDED;
-    else if (strcmp(text, "M") == 0)
-        *residency = recomputed;
-    else if (strcmp(text, "O") == 0)
-        *residency = MODE_OFFLOADED;
-    bool known = text[0] && !text[1] && strchr("RSMO", text[0]);
-    bool star_fits = !letter->starred || *extent == MODE_GATHERED;
-    const char *joined = letter->residency.text;
-    bool joined_known = !joined || strcmp(joined, "O") == 0 || strcmp(joined, "M") == 0;
-    if (joined && joined_known)
-        *residency = joined[0] == 'O' ? MODE_OFFLOADED : recomputed;
-    if (!known || !star_fits || !joined_known) {
-        struct diagnostic *d =
-            report(m->r->diagnostics, E105, letter->span, "this is not the letter of a mode");
-        diagnostic_help(d, "letters are R, S, S*, M and O; O or M may follow another, as in `S+O`");
-        return false;
-    }
-    return true;
+enum { MOST_OF_A_LETTER = 2 + MOST_RESIDENCIES }; // an extent, and the residency that the letter is
+
+// M and O; MODE_STORED: another letter.
+static enum mode residency_of(enum state state, const char *letter) {
+    if (strcmp(letter, "M") == 0)
+        return state == STATE_ACTIVATIONS ? MODE_RECOMPUTED : MODE_MATERIALIZED;
+    return strcmp(letter, "O") == 0 ? MODE_OFFLOADED : MODE_STORED;
 }
 
-// A letter is an extent on the tuple's axes and perhaps a residency, which is on no axis.
+// R, S, S*, M, O; residencies may follow another letter. How many modes it says, first the extent; 0: reported.
+static int read_letter(const struct mode_reader *m, const struct ast_letter *letter,
+                       enum mode modes[MOST_OF_A_LETTER]) {
+    enum state state = m->out->state;
+    enum mode own = residency_of(state, letter->extent.text);
+    bool is_sharded = strcmp(letter->extent.text, "S") == 0;
+    bool known = strcmp(letter->extent.text, "R") == 0 || is_sharded || own != MODE_STORED;
+    int n = 0;
+    modes[n++] = letter->starred ? MODE_GATHERED : is_sharded ? MODE_SHARDED : MODE_REPLICATED;
+    if (own != MODE_STORED)
+        modes[n++] = own;
+    for (int i = 0; i < MOST_RESIDENCIES && letter->residencies[i].text; i++) {
+        modes[n] = residency_of(state, letter->residencies[i].text);
+        known = known && modes[n++] != MODE_STORED;
+    }
+    if (known && (is_sharded || !letter->starred))
+        return n;
+    struct diagnostic *d =
+        report(m->r->diagnostics, E105, letter->span, "this is not the letter of a mode");
+    diagnostic_help(d, "letters are R, S, S*, M and O; O and M may follow another, as in `S+O`");
+    return 0;
+}
+
+// A letter is an extent on the tuple's axes and perhaps residencies, which are on no axis.
 static void expand_letter(struct expansion *e, const struct frame *frame, const struct scope *scope,
                           const struct ast_statement *statement, const struct axis_list *axes,
                           enum state state) {
@@ -698,19 +706,19 @@ static void expand_letter(struct expansion *e, const struct frame *frame, const 
     out.selector_span = out.origin.span;
     out.statement_span = frame->outer ? out.origin.span : statement->span;
     out.whole_span = out.statement_span;
-    struct mode_reader m = {.r = e->r, .frame = frame, .scope = scope, .out = &out};
-    enum mode modes[2];
-    if (!read_letter(&m, letter, &modes[0], &modes[1]))
-        return;
-    for (int i = 0; i < 2; i++) {
-        if (i == 1 && modes[1] == MODE_STORED)
-            continue;
+    struct mode_reader m = {
+        .r = e->r, .frame = frame, .scope = scope, .out = &out, .letter = letter};
+    enum mode modes[MOST_OF_A_LETTER];
+    int n = read_letter(&m, letter, modes);
+    uint32_t first = e->strategy->n_modes;
+    for (int i = 0; i < n; i++) {
         m.mode = modes[i];
         set_mode(m.mode, &out);
         out.axes = i == 0 ? *axes : (struct axis_list){0};
         if (check_meaning(&m, letter->span))
             push(e, &out);
     }
+    check_modes_agree(e, first);
 }
 
 // A tuple is weighed like what `use` brings: own statements on a state and axis win over it, and so

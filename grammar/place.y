@@ -193,7 +193,8 @@ letters: letter { $$ = ast_letters_add(p, (struct ast_letters){0}, $1); }
     | letters ',' letter { $$ = ast_letters_add(p, $1, $3); }
     ;
 letter: extent
-    | extent '+' NAME { $$ = $1; $$.residency = $3; $$.span = @$; }
+    | extent '+' NAME { $$ = $1; $$.residencies[0] = $3; $$.span = @$; }
+    | extent '+' NAME '+' NAME { $$ = $1; $$.residencies[0] = $3; $$.residencies[1] = $5; $$.span = @$; }
     ;
 extent: NAME { $$ = (struct ast_letter){.extent = $1, .span = @$}; }
     | NAME '*' { $$ = (struct ast_letter){.extent = $1, .starred = true, .span = @$}; }
