@@ -270,11 +270,26 @@ static bool check_useless_master(const struct rules *r, const struct subject *of
 }
 
 // What is gathered is computed with, so it has all the digits that either has.
+static bool may_gather(const struct rules *r, enum dtype gather, const struct subject *of) {
+    return dtype_holds(gather, type_of(r, PRECISION_PARAMETERS, of)) ||
+           dtype_holds(gather, precision_of_work(r->precision, of->roles, of->n_roles, of->layer));
+}
+
+// Whether all that the same words are about may.
+static bool may_gather_all(const struct rules *r, enum dtype gather, const struct subject *of) {
+    bool may = true;
+    for (uint32_t i = 0; i < r->n_tensors; i++)
+        if (origin_of(r, PRECISION_GATHER, &r->tensors[i]) == origin_of(r, PRECISION_GATHER, of))
+            may = may && may_gather(r, gather, &r->tensors[i]);
+    return may;
+}
+
 static bool check_gather(const struct rules *r, const struct subject *of) {
-    enum dtype gather = type_of(r, PRECISION_GATHER, of);
+    enum dtype said = said_type(r, PRECISION_GATHER, of);
+    enum dtype gather = said == DTYPE_NONE ? type_of(r, PRECISION_GATHER, of) : said;
     enum dtype parameters = type_of(r, PRECISION_PARAMETERS, of);
     enum dtype work = precision_of_work(r->precision, of->roles, of->n_roles, of->layer);
-    if (dtype_holds(gather, parameters) || dtype_holds(gather, work))
+    if (may_gather(r, gather, of))
         return false;
     enum dtype least = dtype_narrower(work, parameters);
     enum precision_use decides = least == work ? work_use(r, of) : PRECISION_PARAMETERS;
@@ -283,9 +298,10 @@ static bool check_gather(const struct rules *r, const struct subject *of) {
         arena_format(r->program->arena,
                      "parameters gathered in %s are not those that one device computes with, in %s",
                      dtype_word(gather), dtype_word(least)));
+    enum dtype fits = may_gather_all(r, least, of) ? least : parameters;
     diagnostic_help(d, "say `%s = %s`, or leave it out", said_text(r, PRECISION_GATHER, of),
-                    dtype_word(least));
-    propose_type(r, d, PRECISION_GATHER, of, dtype_word(least));
+                    dtype_word(fits));
+    propose_type(r, d, PRECISION_GATHER, of, dtype_word(fits));
     return true;
 }
 
@@ -296,14 +312,15 @@ static bool is_gathered_in_less(const struct rules *r, const struct subject *of)
 static bool check_useless_gather(const struct rules *r, const struct subject *of) {
     enum dtype said = said_type(r, PRECISION_GATHER, of);
     enum dtype parameters = type_of(r, PRECISION_PARAMETERS, of);
-    if (said == DTYPE_NONE || said == parameters || !dtype_holds(said, parameters) ||
+    if (said == DTYPE_NONE || said == parameters || is_gathered_in_less(r, of) ||
         is_useful(r, PRECISION_GATHER, of, is_gathered_in_less))
         return false;
     struct diagnostic *d =
         report_types(r, W830, PRECISION_GATHER, PRECISION_PARAMETERS, of,
                      arena_format(r->program->arena, "parameters in %s are gathered as they are",
                                   dtype_word(parameters)));
-    diagnostic_say(d, "in %s they would travel with zeros", dtype_word(said));
+    diagnostic_say(d, "in %s they would travel %s", dtype_word(said),
+                   dtype_holds(said, parameters) ? "with zeros" : "in as many bytes");
     diagnostic_help(d, "leave it out");
     return true;
 }
