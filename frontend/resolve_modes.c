@@ -410,8 +410,9 @@ static void read_by(const struct mode_reader *m, struct ast_name by) {
 // The first argument of an extent. False: reported.
 static bool read_axes(const struct mode_reader *m, const struct ast_argument *argument) {
     if (argument->kind == ARGUMENT_BY && m->mode == MODE_REPLICATED) {
-        report(m->r->diagnostics, E121, argument->span,
-               "only what is `sharded` or `gathered` is cut `by` something");
+        struct diagnostic *d = report(m->r->diagnostics, E121, argument->span,
+                                      "only what is `sharded` or `gathered` is cut `by` something");
+        diagnostic_help(d, "leave `by %s` out, or write `sharded`", argument->by.text);
         return false;
     }
     if (argument->kind == ARGUMENT_BY)
