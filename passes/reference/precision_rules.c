@@ -312,7 +312,7 @@ static bool is_gathered_in_less(const struct rules *r, const struct subject *of)
 static bool check_useless_gather(const struct rules *r, const struct subject *of) {
     enum dtype said = said_type(r, PRECISION_GATHER, of);
     enum dtype parameters = type_of(r, PRECISION_PARAMETERS, of);
-    if (said == DTYPE_NONE || said == parameters || is_gathered_in_less(r, of) ||
+    if (said == DTYPE_NONE || said == parameters ||
         is_useful(r, PRECISION_GATHER, of, is_gathered_in_less))
         return false;
     struct diagnostic *d =
