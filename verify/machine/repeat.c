@@ -35,7 +35,7 @@ struct watched {                  // a task while it is executed
     struct token *before;
     struct sent *sent;
     struct readers readers;
-    struct microbatches read; // of these, its own among them, is what it has read so far
+    struct microbatches read; // of these, counted from its own, is what it has read so far
     uint32_t serial;          // of terms: of those that are equal to nothing but themselves
 };
 
@@ -361,7 +361,7 @@ static void watch(struct abstract_machine *m, const struct task_text *text, int3
         .learns = learns && r->n_watched[text->form]++ < MOST_OF_A_FORM,
         .microbatch = microbatch,
         .readers = r->readers,
-        .read = {microbatch, microbatch + 1},
+        .read = {0, 1},
         .cells = arena_copy(arena, r->here.cells, text->n_rows * sizeof *w->cells),
         .numbers = arena_copy(arena, r->here.numbers, text->n_numbers * sizeof *w->numbers),
         .before = ARENA_ARRAY(arena, struct token, text->n_rows),
@@ -382,8 +382,9 @@ void repetition_note_read(struct abstract_machine *m, const struct judgement *va
         w->learns = false;
         return;
     }
-    w->read.begin = value->microbatch < w->read.begin ? value->microbatch : w->read.begin;
-    w->read.end = value->microbatch >= w->read.end ? value->microbatch + 1 : w->read.end;
+    int32_t from_own = value->microbatch - w->microbatch;
+    w->read.begin = from_own < w->read.begin ? from_own : w->read.begin;
+    w->read.end = from_own >= w->read.end ? from_own + 1 : w->read.end;
 }
 
 // How many of the task's receives from the same part come before its end, from this one on.
@@ -453,7 +454,7 @@ static bool learn_cells(struct abstract_machine *m, const struct watched *w, str
 static bool tells_sums_apart(const struct abstract_machine *m, const struct watched *w,
                              const struct token *values, uint32_t found) {
     const struct contents *contents = m->repetition->contents;
-    struct microbatches here = {w->read.begin - w->microbatch, w->read.end - w->microbatch};
+    struct microbatches here = w->read;
     if (found == NO_MICROBATCHES)
         return true;
     for (uint32_t i = 0; i < w->text->n_ends; i++)
