@@ -7,7 +7,7 @@
 #include "driver/trying.h"
 #include "ir/placement.h"
 
-enum { PARTS = 9 };
+enum { PARTS = 10, GATHERED = N_STATES }; // whose bits stand behind those of states
 
 // ---- what the file says -----------------------------------------------------------------------
 
@@ -202,87 +202,160 @@ static bool free_what_is_kept(const struct editable *file, struct diagnostic *d,
     return true;
 }
 
-// How a row of `kept_away` has a state, which the file keeps nearer, or not away: an update goes on
-// where it is said to be.
-static const char *away_mode(int away, enum state state, const struct mode_statement *said) {
-    bool updates = said ? said->update_on == TIER_HOST : kept_away[away].of[state] == TIER_HOST;
-    bool update_there = updates && state == STATE_OPTIMIZER && !kept_away[away].updates_here;
-    if (kept_away[away].of[state] == TIER_DISK)
-        return update_there ? "offloaded(to = disk, update = host)" : "offloaded(to = disk)";
-    return update_there ? "offloaded(update = host)" : "offloaded";
+// "unit = tensor, prefetch = 0"; NULL: nothing is said of it.
+static const char *pieces_text(const struct edit *edit, unsigned of) {
+    static const char *const texts[] = {NULL, "unit = tensor", "prefetch = 0",
+                                        "unit = tensor, prefetch = 0"};
+    return texts[edit->pieces >> 2 * of & 3];
 }
 
-// The statement that a row of `kept_away` takes of a state; NULL: none, or it is there already.
-static const char *away_statement(const struct editable *file, int away, enum state state,
-                                  const struct mode_statement **said) {
+// Where an edit has a state, and whether its update runs there. What the file keeps away is at most
+// moved further, and an update goes on where it is said to be.
+struct away_form {
+    enum tier to; // the device: it does not leave it
+    bool update_there;
+};
+
+static struct away_form away_form(const struct edit *edit, enum state state,
+                                  const struct mode_statement *said) {
+    enum tier row = kept_away[edit->away].of[state];
+    bool updates = said ? said->update_on == TIER_HOST : row == TIER_HOST;
+    bool updates_here = row != TIER_DEVICE && kept_away[edit->away].updates_here;
+    return (struct away_form){.to = said && said->to > row ? said->to : row,
+                              .update_there = updates && state == STATE_OPTIMIZER && !updates_here};
+}
+
+// The statement of the file that keeps all of a state away; NULL: none.
+static const struct mode_statement *said_away(const struct editable *file, enum state state) {
     const struct strategy_config *strategy = &file->c->config.strategy;
-    enum tier to = kept_away[away].of[state];
-    *said = NULL;
+    const struct mode_statement *said = NULL;
     for (uint32_t m = 0; m < strategy->n_modes; m++) {
         const struct mode_statement *mode = &strategy->modes[m];
         if (mode->state == state && mode->residency == RESIDENCY_OFFLOADED &&
             mode->sets_residency && !mode->selector.n_roles)
-            *said = mode;
+            said = mode;
     }
-    bool updates = state == STATE_OPTIMIZER && *said && (*said)->update_on == TIER_HOST;
-    bool updates_here = updates && kept_away[away].updates_here;
-    if (to == TIER_DEVICE || (*said && (*said)->to >= to && !updates_here))
-        return NULL;
+    return said;
+}
+
+// "offloaded(to = disk, update = host)"
+static const char *away_mode(const struct editable *file, const struct edit *edit, enum state state,
+                             const struct away_form *form) {
+    const char *const options[] = {form->to == TIER_DISK ? "to = disk" : NULL,
+                                   form->update_there ? "update = host" : NULL,
+                                   pieces_text(edit, state)};
+    const char *text = "";
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (options[i])
+            text = arena_format(&file->c->arena, "%s%s%s", text, *text ? ", " : "", options[i]);
+    return *text ? arena_format(&file->c->arena, "offloaded(%s)", text) : "offloaded";
+}
+
+// Whether an edit says where a state is kept, and the file does not say so already. What is recomputed
+// leaves nothing to be moved in a pipeline but what layers hand on, which stays.
+static bool moves(const struct editable *file, const struct edit *edit, enum state state) {
+    const struct mode_statement *said = said_away(file, state);
+    struct away_form form = away_form(edit, state, said);
+    if (form.to == TIER_DEVICE || (state == STATE_ACTIVATIONS && edit->recomputed &&
+                                   has_pipeline(&file->c->config.strategy.pipeline)))
+        return false;
+    bool updates = said && said->update_on == TIER_HOST && state == STATE_OPTIMIZER;
+    return !said || said->to != form.to || updates != form.update_there || pieces_text(edit, state);
+}
+
+static const char *away_statement(const struct editable *file, const struct edit *edit,
+                                  enum state state) {
+    struct away_form form = away_form(edit, state, said_away(file, state));
     return arena_format(&file->c->arena, "%s : %s", state_names[state],
-                        away_mode(away, state, *said));
+                        away_mode(file, edit, state, &form));
 }
 
-// Whether the row keeps on disk all states of which one statement says that they are on the host.
-static bool moves_all(const struct editable *file, int away, const struct mode_statement *said) {
+// The one mode that all states have of which the statement says that they are away; false: the edit
+// moves them differently.
+static bool form_of_all(const struct editable *file, const struct edit *edit,
+                        const struct mode_statement *said, struct away_form *form) {
     const struct strategy_config *strategy = &file->c->config.strategy;
-    for (uint32_t m = 0; m < strategy->n_modes; m++)
-        if (span_equal(strategy->modes[m].origin.span, said->origin.span) &&
-            kept_away[away].of[strategy->modes[m].state] != TIER_DISK)
+    *form = away_form(edit, said->state, said);
+    for (uint32_t m = 0; m < strategy->n_modes; m++) {
+        const struct mode_statement *mode = &strategy->modes[m];
+        if (!span_equal(mode->origin.span, said->origin.span))
+            continue;
+        struct away_form of_state = away_form(edit, mode->state, mode);
+        if (of_state.to != form->to || !moves(file, edit, mode->state) ||
+            pieces_text(edit, mode->state) != pieces_text(edit, said->state))
             return false;
+        form->update_there |= of_state.update_there;
+    }
     return said->origin.kind == ORIGIN_STATEMENT;
-}
-
-// Whether a statement says it of the optimizer, too.
-static bool is_of_optimizer(const struct editable *file, const struct mode_statement *said) {
-    const struct strategy_config *strategy = &file->c->config.strategy;
-    for (uint32_t m = 0; m < strategy->n_modes; m++)
-        if (span_equal(strategy->modes[m].origin.span, said->origin.span) &&
-            strategy->modes[m].state == STATE_OPTIMIZER)
-            return true;
-    return false;
-}
-
-// The same of an edit. What is recomputed leaves nothing to be moved in a pipeline but what layers hand
-// on, which stays.
-static const char *statement_of_edit(const struct editable *file, const struct edit *edit,
-                                     enum state state, const struct mode_statement **said) {
-    bool stays = state == STATE_ACTIVATIONS && edit->recomputed &&
-                 has_pipeline(&file->c->config.strategy.pipeline);
-    return stays ? NULL : away_statement(file, edit->away, state, said);
 }
 
 // A statement of the same that keeps it nearer gives way.
 static bool keep_away(const struct editable *file, const struct edit *edit, struct diagnostic *d,
                       const char **added) {
-    int away = edit->away;
     for (int state = 0; state < N_STATES; state++) {
-        const struct mode_statement *said;
-        const char *statement = statement_of_edit(file, edit, state, &said);
-        if (!statement)
+        const struct mode_statement *said = said_away(file, state);
+        struct away_form form;
+        if (!moves(file, edit, state))
             continue;
         if (!said || !said->own_text)
-            *added = arena_format(&file->c->arena, "%s\n  %s", *added, statement);
+            *added = arena_format(&file->c->arena, "%s\n  %s", *added,
+                                  away_statement(file, edit, state));
         else if (is_of_file(file->c, said->statement_span) && !is_edited(d, said->statement_span))
-            diagnostic_edit(d, said->statement_span, "%s", statement);
-        else if (!is_of_file(file->c, said->origin.span) || !moves_all(file, away, said))
+            diagnostic_edit(d, said->statement_span, "%s", away_statement(file, edit, state));
+        else if (!is_of_file(file->c, said->origin.span) || !form_of_all(file, edit, said, &form))
             return false;
         else if (!is_edited(d, said->origin.span))
-            diagnostic_edit(
-                d, said->origin.span, "%s",
-                away_mode(away, is_of_optimizer(file, said) ? STATE_OPTIMIZER : state, said));
+            diagnostic_edit(d, said->origin.span, "%s", away_mode(file, edit, state, &form));
     }
     return true;
 }
+
+// ---- pieces -----------------------------------------------------------------------------------
+
+// The statement of the file that has all parameters gathered; NULL: none.
+static const struct mode_statement *said_gathered(const struct editable *file) {
+    const struct strategy_config *strategy = &file->c->config.strategy;
+    const struct mode_statement *said = NULL;
+    for (uint32_t m = 0; m < strategy->n_modes; m++) {
+        const struct mode_statement *mode = &strategy->modes[m];
+        if (mode->state == STATE_PARAMETERS && mode->sets_extent &&
+            mode->extent == EXTENT_GATHERED && !mode->selector.n_roles)
+            said = mode;
+    }
+    return said;
+}
+
+// "gathered(dp, unit = tensor, prefetch = 0)"; NULL: nothing is gathered.
+static const char *gathered_mode(const struct editable *file, const struct edit *edit) {
+    struct arena *arena = &file->c->arena;
+    const struct mesh *mesh = &file->c->config.mesh;
+    const struct mode_statement *said = said_gathered(file);
+    struct axis_list over = without_outer(&file->data, edit->inner);
+    if (!pieces_text(edit, GATHERED) ||
+        (edit->stage && extents_of_stage[edit->stage][STATE_PARAMETERS] != EXTENT_GATHERED))
+        return NULL;
+    const char *axes = said && (said->own_text || !edit->stage) ? mode_axes_text(mesh, said, arena)
+                       : edit->stage                            ? mesh_axes_text(mesh, &over, arena)
+                                                                : NULL;
+    return axes ? arena_format(arena, "gathered(%s, %s)", axes, pieces_text(edit, GATHERED)) : NULL;
+}
+
+static bool gather_in_pieces(const struct editable *file, const struct edit *edit,
+                             struct diagnostic *d, const char **added) {
+    const struct mode_statement *said = said_gathered(file);
+    const char *mode = gathered_mode(file, edit);
+    if (!mode)
+        return true;
+    if (!said || !said->own_text)
+        *added = arena_format(&file->c->arena, "%s\n  parameters : %s", *added, mode);
+    else if (is_of_file(file->c, said->origin.span) && said->origin.kind == ORIGIN_STATEMENT)
+        diagnostic_edit(d, said->origin.span, "%s", mode);
+    else
+        return false;
+    return true;
+}
+
+// ---- the whole --------------------------------------------------------------------------------
 
 bool write_edit(const struct editable *file, const struct edit *edit, struct diagnostic *d) {
     struct arena *arena = &file->c->arena;
@@ -299,7 +372,9 @@ bool write_edit(const struct editable *file, const struct edit *edit, struct dia
                                      mesh_axes_text(&file->c->config.mesh, &over, arena));
     if (edit->stage && !write_stage(file, edit->stage, tuple, d, &added))
         return false;
-    if (edit->away && !keep_away(file, edit, d, &added))
+    if (!gather_in_pieces(file, edit, d, &added))
+        return false;
+    if (!keep_away(file, edit, d, &added))
         return false;
     if (edit->recomputed)
         added = arena_format(arena, "%s\n  activations : recomputed", added);
@@ -327,12 +402,12 @@ const char *edit_words(const struct editable *file, const struct edit *edit) {
         parts.items[parts.n++] =
             arena_format(arena, "`states : %s on %s`", tuple_of_stage[edit->stage],
                          mesh_axes_text(&file->c->config.mesh, &over, arena));
-    for (int state = 0; state < N_STATES; state++) {
-        const struct mode_statement *said;
-        const char *statement = statement_of_edit(file, edit, state, &said);
-        if (statement)
-            parts.items[parts.n++] = arena_format(arena, "`%s`", statement);
-    }
+    if (gathered_mode(file, edit))
+        parts.items[parts.n++] =
+            arena_format(arena, "`parameters : %s`", gathered_mode(file, edit));
+    for (int state = 0; state < N_STATES; state++)
+        if (moves(file, edit, state))
+            parts.items[parts.n++] = arena_format(arena, "`%s`", away_statement(file, edit, state));
     if (edit->recomputed)
         parts.items[parts.n++] = "`activations : recomputed`";
     if (edit->microbatch)
@@ -346,9 +421,8 @@ const char *edit_words(const struct editable *file, const struct edit *edit) {
 }
 
 bool keeps_nearer(const struct editable *file, int away) {
-    const struct mode_statement *said;
     for (int state = 0; state < N_STATES; state++)
-        if (away_statement(file, away, state, &said))
+        if (moves(file, &(struct edit){.away = away}, state))
             return true;
     return false;
 }

@@ -6,6 +6,9 @@
 
 enum { STAGES = 4, AWAY = 13 };
 
+// Bits of `pieces`: two for each state that is kept away, and two for parameters that are gathered.
+enum { PIECE_BITS = 2 * (N_STATES + 1), ALL_PIECES = (1 << PIECE_BITS) - 1 };
+
 // All zero: none.
 struct edit {
     const char *method; // of the pipeline; NULL: as it is
@@ -14,7 +17,8 @@ struct edit {
     bool recomputed;
     int stage; // of ZeRO; 0: as it is
     bool freed;
-    int away; // how far states leave the device: below AWAY; 0: as it is
+    int away;        // how far states leave the device: below AWAY; 0: as it is
+    unsigned pieces; // what is gathered or copied tensor by tensor, and what not ahead of its use
 };
 
 struct editable {

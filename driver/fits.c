@@ -3,8 +3,9 @@
 // flight. What is kept after forward is freed, states are cut over the data axes as ZeRO's stages
 // do, activations are recomputed, microbatches become smaller, and where there are several data
 // axes, only some of them cut. Where nothing of that fits, states are kept on the host, and then on
-// disk, with all of it. Each edit is compiled, so that its bytes are known, and what is proposed of
-// them is proved. Told are the first that fits and the one that sends least; where none fits, the
+// disk, with all of it, and at last what takes least is made to take less, tensor by tensor, as long
+// as any change of it does. Each edit is compiled, so that its bytes are known, and what is proposed
+// of them is proved. Told are the first that fits and the one that sends least; where none fits, the
 // least that was found, and how many devices would do.
 #include "driver/fits.h"
 
@@ -75,6 +76,8 @@ static int64_t size_of_microbatch(const struct search *s, const struct edit *edi
 static bool disturbs_less(const struct search *s, const struct edit *a, const struct edit *b) {
     if (!a->method != !b->method)
         return !a->method;
+    if (!a->pieces != !b->pieces)
+        return !a->pieces;
     if (a->inner != b->inner)
         return a->inner < b->inner;
     if (size_of_microbatch(s, a) != size_of_microbatch(s, b))
@@ -167,6 +170,50 @@ static void try_methods(struct search *s) {
     s->method = s->least.edit.method;
 }
 
+// Changes of the edit that takes least, one thing at a time, as long as one takes less. So the least
+// that is told is not far from the least that there is.
+static void try_pieces(struct search *s) {
+    bool may_recompute = !says_where_activations_live(&s->c->config.strategy);
+    double before;
+    do {
+        before = fullness(s, &s->least.tried);
+        struct edit edit = s->least.edit;
+        edit.pieces = ALL_PIECES;
+        edit.freed = false; // nothing that is gathered is kept
+        try_edit(s, &edit);
+        edit.microbatch = s->n_microbatches > 1 ? s->microbatches[s->n_microbatches - 1] : 0;
+        try_edit(s, &edit);
+        for (int stage = 0; stage < STAGES && s->file.data.n; stage++) {
+            edit = s->least.edit;
+            edit.stage = stage;
+            try_edit(s, &edit);
+        }
+        for (int away = 0; away < AWAY && s->may_keep_away; away++) {
+            edit = s->least.edit;
+            edit.away = away;
+            try_edit(s, &edit);
+        }
+        edit = s->least.edit;
+        edit.recomputed = !edit.recomputed && may_recompute;
+        try_edit(s, &edit);
+    } while (!s->fits && fullness(s, &s->least.tried) < before);
+}
+
+// Without what does not make it take less.
+static void leave_out_pieces(struct search *s, struct outcome *found) {
+    for (unsigned bit = 1; bit < 1U << PIECE_BITS && s->length <= LIMIT_SEARCHED; bit <<= 1) {
+        struct edit edit = found->edit;
+        struct outcome without;
+        edit.pieces &= ~bit;
+        if (edit.pieces == found->edit.pieces ||
+            !compile_edit(s, s->options, &edit, STAGE_ACCOUNTED, &without))
+            continue;
+        s->length += without.tried.length;
+        if (fullness(s, &without.tried) <= fullness(s, &found->tried))
+            *found = without;
+    }
+}
+
 static void try_all(struct search *s) {
     try_edit(s, &(struct edit){0}); // what the file says may take less than all edits of it
     try_methods(s);
@@ -177,6 +224,14 @@ static void try_all(struct search *s) {
     for (int away = 1; away < AWAY && !s->fits && s->may_keep_away; away++)
         if (keeps_nearer(&s->file, away))
             try_stages(s, away);
+    if (s->any && !s->fits) {
+        try_pieces(s);
+        leave_out_pieces(s, &s->least);
+        if (s->fits) {
+            leave_out_pieces(s, &s->first);
+            leave_out_pieces(s, &s->lightest);
+        }
+    }
     struct edit without = s->first.edit;
     without.method = NULL;
     if (s->fits && s->method)
