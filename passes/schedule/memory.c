@@ -173,7 +173,7 @@ static void plan_frame(struct unit *unit, struct arena *scratch) {
         struct interval lives = {plan.first[i], plan.last[i]}; // the unit stands for a step
         item->lives[0] = (struct lifetime){arena_copy(scratch, &lives, sizeof lives), 1};
     }
-    unit->frame_bytes = aligned_bytes(first_fit(scratch, items, n, 0));
+    unit->frame_bytes = first_fit(scratch, items, n, 0);
     for (uint32_t i = 0; i < n; i++)
         unit->values[items[i].id].offset_bytes = items[i].offset;
 }
@@ -184,7 +184,7 @@ static void add_frame_buffer(struct program *program, struct names *names, uint3
     const struct unit *unit = &program->job->units[id];
     if (unit->frame_bytes == 0)
         return;
-    int64_t words = unit->frame_bytes / dtype_bytes[DTYPE_F32];
+    int64_t word = dtype_bytes[DTYPE_F32], words = (unit->frame_bytes + word - 1) / word;
     const char *name = arena_format(program->arena, "frame.%s", unit->name);
     struct buffer frame = {.name = name,
                            .class =

@@ -179,8 +179,8 @@ static int64_t extend_frame(struct mutant *m, struct unit *unit, int64_t bytes) 
         return -1;
     struct buffer *frame = &program->buffers[id];
     int64_t *arena_bytes = &program->arena_bytes[frame->tier];
-    int64_t at = unit->frame_bytes, line = 64;
-    unit->frame_bytes += (bytes + line - 1) / line * line;
+    int64_t line = 64, at = (unit->frame_bytes + line - 1) / line * line;
+    unit->frame_bytes = at + (bytes + line - 1) / line * line;
     frame->dims[0].size = unit->frame_bytes / dtype_bytes[frame->dtype];
     frame->offset_bytes = (*arena_bytes + line - 1) / line * line;
     *arena_bytes = frame->offset_bytes + unit->frame_bytes;
