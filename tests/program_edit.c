@@ -115,7 +115,7 @@ const struct overlap overlaps[] = {{"hidden", "logits"},
                                    {"dhidden", "hidden"},
                                    {"loss_sum", "inverse_count"},
                                    {"targets", "tokens"},
-                                   {"frame.head_backward", "dhidden"},
+                                   {"frame.head_backward", "logits"},
                                    {"saved.attention.v", "block.mlp.up.weight"}};
 const size_t n_overlaps = sizeof overlaps / sizeof *overlaps;
 
